@@ -10,7 +10,7 @@ import (
 // answer is the result of an invocation.
 type answer struct {
 	isCommand bool     // the event was a command
-	failedIDs []string // messages that Lambda must bring again, or the earliest record from which on it must
+	failedIDs []string // messages that Lambda must bring again; for a stream, its earliest unfinished record
 	window    *window  // nil if the event has no tumbling window
 
 	records       int           // number of records or messages of the event

@@ -25,18 +25,19 @@
 //	filtered or in dead letters              |
 //	some records are not finished: a sink is | {"batchItemFailures":[{"itemIdentifier":"SEQUENCE"}]}
 //	down, or the time is over                | of the earliest record that is not finished
-//	the time is over, and no record is       | an error: named by its first record, the same event would
-//	finished                                 | come again forever; after an error it comes in halves
+//	the time is over, and no record is       | an error: after it, the event comes again in halves; an answer
+//	finished                                 | with the first record would bring the same event again, forever
 //	a record that cannot be decoded          | the record goes to dead letters and counts as finished; without
 //	                                         | dead letters neither it nor a later record is finished
 //	the earliest unfinished record has no    | an error: Lambda brings the whole event again
 //	sequence number                          |
 //	the JSON is broken                       | an error with the position; no record is delivered
 //	an error marked with pipeline.Fatal      | an error
-//	a sink or a store never returns          | once as if the time is over; then an error after which
+//	a sink or a store never returns          | the first time as if the time is over; then an error after which
 //	                                         | lambda.Start ends the process
-//	of a tumbling window                     | as above, and the "state" of the event
-//	of another service, or made by hand      | an error that names the kind of the event
+//	an event of a tumbling window            | as above, and the "state" of the event
+//	an event of another service, or made     | an error that names the kind of the event
+//	by hand                                  |
 //	messages of SQS ([OnFailure])            | {"batchItemFailures":[{"itemIdentifier":"MESSAGE"}, ...]}
 //	                                         | of each message that is not finished
 //	{"tablewake":"redrive"}                  | {} once the dead letters of an outage are redriven, or an error

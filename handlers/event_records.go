@@ -21,8 +21,8 @@ type eventRecords struct {
 // defaultPartition is the partition of records whose shard is unknown.
 const defaultPartition = "lambda"
 
-// decodeEvent decodes an event of the service from. The records keep the event's bytes, so the caller must not change
-// them.
+// decodeEvent decodes an event. from is the service that it comes from. The records keep the event's bytes, so the
+// caller must not change them.
 func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) {
 	page, err := h.decoder.Decode(event)
 	if err != nil {

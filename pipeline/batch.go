@@ -42,7 +42,8 @@ type batch struct {
 	endSpan       func(ended time.Time, failed int) // ends the span of the sink's calls; nil before the first call
 }
 
-// phase is the call that the writer of a batch makes without the lock. Its result is a step, which chooses the next.
+// phase is the call that the writer of a batch makes without the lock. A step handles the result of the call, and
+// chooses the next phase.
 //
 //	phase         call                                            next phase
 //	planning      Plan of the deliveries that were cloned         checkingKeys; settled if a plan fails
@@ -245,8 +246,9 @@ func (b *batch) failedCount() int {
 	return failed
 }
 
-// planAgain plans the deliveries that were cloned since they were planned. It returns the error of a failed plan. Then
-// no delivery of the batch is tried, because the failed change must become the first change of its key again.
+// planAgain plans the deliveries that were cloned since they were planned. It returns the error of a failed plan. After
+// such an error no delivery of the batch is tried, because the change whose plan failed must become the first change of
+// its key again.
 func (r *route) planAgain(b *batch) (planErr error) {
 	for _, delivery := range b.deliveries {
 		if !delivery.unplanned {
@@ -276,8 +278,8 @@ func (s *scheduler) afterPlan(b *batch) {
 	}
 }
 
-// afterWrite decides which deliveries failed if a Write failed as a whole: all of them, or each is written once more
-// alone.
+// afterWrite handles the result of a Write. If the Write failed as a whole, either all of its deliveries have failed,
+// or each of them is written once more, alone.
 func (s *scheduler) afterWrite(b *batch) {
 	b.phase = settled
 	if b.err == nil {
@@ -292,8 +294,8 @@ func (s *scheduler) afterWrite(b *batch) {
 	s.isolate(b, 0)
 }
 
-// oneMayBeCause reports whether one of n deliveries can be the cause of the error of their Write: it is a panic, or a
-// permanent error of several. A transient error applies to all of them.
+// oneMayBeCause reports whether one of the n deliveries of a Write can be the cause of its error err. This is so if err
+// is a panic, or if err is permanent and there are several deliveries. A transient error applies to all deliveries.
 func oneMayBeCause(err error, n int) bool {
 	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
 		return true
@@ -315,8 +317,8 @@ func (s *scheduler) afterIsolatedWrite(b *batch) {
 	s.isolate(b, i+1)
 }
 
-// isolate chooses the next delivery that is written alone, starting at index from. The deliveries that it passes are
-// not tried.
+// isolate chooses the next delivery that is written alone. It starts at the index from. The deliveries that it skips
+// are not tried.
 func (s *scheduler) isolate(b *batch, from int) {
 	for i := from; i < b.n; i++ {
 		delivery := b.deliveries[i]

@@ -47,8 +47,8 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 	return fateLettered
 }
 
-// applyResult applies the result of a batch to its deliveries and lanes. A fatal error stops the run before that, so
-// that failed deliveries stay pending instead of becoming dead letters.
+// applyResult applies the result of a batch to its deliveries and lanes. If an error is fatal, applyResult first stops
+// the run, so that failed deliveries stay pending instead of becoming dead letters.
 func (s *scheduler) applyResult(b *batch, now time.Time) {
 	for _, err := range b.errs {
 		if IsFatal(err) && classOf(err) != classPanic {
@@ -244,7 +244,7 @@ func (s *scheduler) finishDelivery(delivery *queuedDelivery, o Outcome, reason s
 }
 
 // willRetry reports whether a delivery that failed with err is tried again. Without dead letters, every failed delivery
-// is.
+// is tried again.
 func (r *route) willRetry(err error) bool {
 	if !r.hasDeadLetters {
 		return true
@@ -266,7 +266,7 @@ func classOf(err error) string {
 	return classWrite
 }
 
-// letterClasser is an error of a Write whose dead letter has a class of its own.
+// letterClasser is an error of a Write that chooses the class of its dead letter.
 type letterClasser interface {
 	error
 	LetterClass() string

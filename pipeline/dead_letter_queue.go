@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// deadLetterQueue has the failed changes of a sink whose dead letters are not durable yet. Later changes of the same
+// deadLetterQueue has the failed changes of one sink until their dead letters are durable. Later changes of the same
 // keys wait. While the queue is not empty, one goroutine (writeDeadLetters) stores its dead letters.
 type deadLetterQueue struct {
 	deliveries []*queuedDelivery
@@ -195,7 +195,7 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 // the first letter of their key has announced them. Only the goroutine of writeDeadLetters uses it.
 type deadLetterLog struct {
 	quarantined int       // number of changes since the last line about quarantined changes
-	nextAt      time.Time // the next such line can be written
+	nextAt      time.Time // when the next such line can be written
 }
 
 // logLetters writes a line about failed changes, a line about changes for which MaxHold passed, and a line about
@@ -282,8 +282,9 @@ type DeadLetters interface {
 }
 
 // ClassCollision is the class of a dead letter that reports a collision (on_collision: dead_letter). Its change is
-// written, but the change's claim, its request for a row, waits because another item has the row. So a redrive has
-// nothing to write. An error of a Write gives its letter this class with a method LetterClass() string.
+// written. But the claim of the change (its request for a row) waits, because another item has the row. So a redrive
+// has nothing to write. If an error of a Write has the method LetterClass() string, the method's result is the class of
+// the letter.
 const ClassCollision = "collision"
 
 // The other classes of dead letters.

@@ -66,7 +66,7 @@ func EventID(c *record.Change, detector string, ordinal int) string {
 	return string(text[:])
 }
 
-// detectorStage is a Detector with its name and its name in errors.
+// detectorStage is a Detector with its name. In the texts of errors, stage names the detector.
 type detectorStage struct {
 	Detector
 	name  string

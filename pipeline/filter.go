@@ -11,7 +11,7 @@ import (
 // Verdict is the result of a filter for a change. The zero Verdict keeps the change.
 type Verdict struct {
 	Drop   bool
-	Reason string // the ledger counts dropped changes by it
+	Reason string // the ledger counts dropped changes by reason
 }
 
 // Filter keeps or drops a change. Check is called concurrently and must be pure. An error is permanent: the change goes
@@ -48,8 +48,8 @@ type ItemCondition interface {
 	Match(item item.Image) (bool, error)
 }
 
-// SplitCondition returns when as ofElement if it reads an element (see [ElementCondition]), else as ofItem. The other
-// result is nil.
+// SplitCondition returns the condition as ofElement if the condition reads an element (see [ElementCondition]).
+// Otherwise it returns the condition as ofItem. The other result is nil.
 func SplitCondition(when ItemCondition) (ofItem ItemCondition, ofElement ElementCondition) {
 	element, ok := when.(ElementCondition)
 	if ok && element.ReadsElement() {
@@ -76,7 +76,7 @@ type ItemConditionFunc func(item item.Image) (bool, error)
 // Match calls f.
 func (f ItemConditionFunc) Match(item item.Image) (bool, error) { return f(item) }
 
-// filterStage is a Filter with its name and its name in errors.
+// filterStage is a Filter with its name. In the texts of errors, stage names the filter.
 type filterStage struct {
 	Filter
 	name  string
@@ -101,7 +101,7 @@ func (f *filterStage) check(c *record.Change) (v Verdict, err error) {
 }
 
 // nameFilters names filters for counts and errors. suffix is appended to the name in errors. It is empty for the
-// filters of the source, and like ` of route "orders"` for those of a route.
+// filters of the source. For the filters of a route it is, for example, ` of route "orders"`.
 func nameFilters(fs []Filter, suffix string) []filterStage {
 	named := make([]filterStage, len(fs))
 	for i, f := range fs {

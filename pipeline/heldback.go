@@ -170,8 +170,8 @@ func lastsLong(began, now time.Time) bool {
 	return !began.IsZero() && now.Sub(began) >= heldBackLogAfter
 }
 
-// mainSink returns the name of the sink with most deliveries of a partition. If no sink has a delivery of it, mainSink
-// returns the sink with most deliveries of all partitions.
+// mainSink returns the name of the sink that has the most deliveries of a partition. If no sink has a delivery of the
+// partition, mainSink returns the sink that has the most deliveries of all partitions.
 func (h *heldBackScan) mainSink(part *partition) (sink string) {
 	var most, mostPending int64
 	for i, w := range h.schedulers {
@@ -265,7 +265,8 @@ func (s *scheduler) countDeadLetters(waits *schedulerWaits) {
 	}
 }
 
-// busySince returns since when no Write can start, because Concurrency is reached; zero if one can.
+// busySince returns the time since which no Write can start, because Concurrency is reached. It returns zero if a Write
+// can start.
 func (s *scheduler) busySince() (since time.Time) {
 	if len(s.writing) < s.route.Concurrency {
 		return time.Time{}
@@ -276,7 +277,8 @@ func (s *scheduler) busySince() (since time.Time) {
 	return since
 }
 
-// add counts deliveries of a partition, and why they wait. Of those that wait to fill, the first one added decides.
+// add counts deliveries of a partition, and why they wait. filling keeps its first value, because the oldest chunk is
+// added first.
 func (w *schedulerWaits) add(part *partition, added partitionWaits) {
 	waits := w.byPartition[part]
 	if waits == nil {

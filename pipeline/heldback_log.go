@@ -30,7 +30,7 @@ type heldGroup struct{ sink, reason string }
 // between these two reasons while it waits.
 const heldByMemory = "memory"
 
-// logGroup returns the group of the log that h belongs to.
+// logGroup returns the group that h belongs to in the log.
 func logGroup(h HeldBack) heldGroup {
 	if h.Reason == HeldByShare || h.Reason == HeldByMemory {
 		return heldGroup{h.Sink, heldByMemory}

@@ -14,8 +14,8 @@ import (
 // If the source is a [Pauser], a partition is paused while little memory is left and the partition uses more than its
 // share. So partitions that use little are read first. The limit is divided among the partitions that use memory. A
 // partition that is alone is paused too. Otherwise a shard that is listed later would find no memory if no change of
-// the first partition can be written. The last page of a paused partition may use the rest of the memory. For the same
-// reason, the limit is then raised a little for the other partitions.
+// the first partition can be written. The last page of a paused partition may use the rest of the memory. The limit is
+// then raised a little, so that the other partitions still find memory.
 //
 // Pipeline.mu guards bounds.
 type bounds struct {
@@ -48,7 +48,7 @@ func (a amount) minus(b amount) amount { return amount{a.bytes - b.bytes, a.chan
 // dividedBy returns a/n.
 func (a amount) dividedBy(n int64) amount { return amount{a.bytes / n, a.changes / n} }
 
-// atLeastHalfOf reports whether a is at least half of all, in bytes or in changes.
+// atLeastHalfOf reports whether a is at least all/2, in bytes or in changes.
 func (a amount) atLeastHalfOf(all amount) bool {
 	return a.bytes > 0 && 2*a.bytes >= all.bytes || a.changes > 0 && 2*a.changes >= all.changes
 }
@@ -142,7 +142,8 @@ func (b *bounds) wakeReader() {
 	}
 }
 
-// pauseOrResume pauses a partition that takes too much memory, and resumes a paused one that does not any more.
+// pauseOrResume pauses a partition if it takes too much memory. It resumes a paused partition that no longer takes too
+// much.
 func (b *bounds) pauseOrResume(s *share) {
 	paused := b.takesTooMuch(s)
 	if paused == s.paused {
@@ -182,8 +183,8 @@ func (b *bounds) takesTooMuch(s *share) bool {
 // quota is how much memory all partitions can use together before a partition that uses more than a share is paused.
 type quota struct{ all, share amount }
 
-// isExceeded reports whether the memory of all partitions exceeds the quota and that of one partition exceeds its
-// share, both in bytes or both in changes.
+// isExceeded reports whether all exceeds q.all and partition exceeds q.share, both in bytes or both in changes. all is
+// the memory of all partitions together, and partition is the memory of one of them.
 func (q quota) isExceeded(all, partition amount) bool {
 	bytesExceed := all.bytes > q.all.bytes && partition.bytes > q.share.bytes
 	changesExceed := all.changes > q.all.changes && partition.changes > q.share.changes
@@ -249,9 +250,9 @@ func (b *bounds) currentPressure(moving int) pressure {
 	return noPressure
 }
 
-// isMostlyFilling reports whether batches that wait to be full use at least half of the memory in flight. Half of the
-// memory of one paused partition is enough too. Clones do not count. filling is the memory of these batches, by
-// partition.
+// isMostlyFilling reports whether filling, the memory of batches that wait to be full, is at least half of the memory
+// in flight. At least half of the memory of one paused partition is enough too. The memory in flight is counted without
+// clones. filling is given by partition, and can include clones.
 func (b *bounds) isMostlyFilling(filling map[string]amount) bool {
 	for _, s := range b.paused {
 		if filling[s.name].atLeastHalfOf(s.used.minus(s.cloned)) {
@@ -285,7 +286,7 @@ func (p *preparedPage) deliveryBytes() int64 {
 	return int64(n) * int64(unsafe.Sizeof(queuedDelivery{})+unsafe.Sizeof(Op(nil))+unsafe.Sizeof(lane{}))
 }
 
-// cloneMemory returns the memory of n cloned changes, whose records have that many bytes together.
+// cloneMemory returns the memory of n cloned changes. bytes is the size of all their records together.
 func cloneMemory(n int, bytes int64) amount {
 	return amount{2*bytes + int64(n)*int64(unsafe.Sizeof(record.Change{})), int64(n)}
 }

@@ -48,10 +48,11 @@ type lane struct {
 //	writing        the batch was no attempt: a Write was cancelled for   queued
 //	               a revoked partition, or a plan failed
 //	writing        a hard stop                                           idle, with the changes still pending
-//	parked         the backoff ends, or the failed change is revoked     queued
-//	parked         all of it is revoked                                  idle
-//	blocked        as parked                                             as parked
-//	deadLettering  all its letters are durable, or revoked               as after writing
+//	parked or      the backoff ends, or the failed change is revoked     queued
+//	blocked
+//	parked or      all of it is revoked                                  idle
+//	blocked
+//	deadLettering  all its letters are durable, or revoked               idle, queued, parked or blocked
 //	nacked         (final: later changes return to their source too)
 //
 // A lane whose first change can never be written is blocked instead of parked. That happens only if there are no dead
@@ -63,7 +64,7 @@ const (
 	queued                         // its queue can be written
 	writing                        // a batch has changes of it
 	parked                         // its first change failed, and waits until retryAt
-	blocked                        // as parked, but its first change can never be written
+	blocked                        // its first change can never be written, and waits until retryAt
 	deadLettering                  // some of its dead letters are not durable
 	nacked                         // its first change returned to the source
 )

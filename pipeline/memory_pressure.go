@@ -60,9 +60,10 @@ func (relief *pressureRelief) cloneOrGroup(s *scheduler) {
 	}
 }
 
-// blockingFillers returns the schedulers whose batches must not wait to be full any longer: all of them if nothing
-// moves. Under less pressure it returns those that wait, if together they use at least half of the memory of a paused
-// partition, or of all memory. Clones do not count: most of them are retries, which need no other change.
+// blockingFillers returns the schedulers whose batches must not wait to be full any longer. If nothing moves, it
+// returns all fillers. Under less pressure, it returns the fillers whose deliveries now wait for a full batch. It does
+// so only if these deliveries use at least half of the memory in flight, or half of the memory of one paused partition.
+// The memory in flight is counted without clones: most clones are retries, which wait for no other change.
 func (r *run) blockingFillers(now time.Time) []*scheduler {
 	switch r.bounds.currentPressure(r.moving) {
 	case noPressure:
@@ -82,8 +83,8 @@ func (r *run) blockingFillers(now time.Time) []*scheduler {
 	return filling
 }
 
-// fillingMemory returns the memory that only deliveries waiting for a batch to fill use, by partition. These are the
-// ready deliveries of fillers.
+// fillingMemory returns, by partition, the memory that only the ready deliveries of fillers use. These deliveries wait
+// for a batch to fill.
 func fillingMemory(fillers []*scheduler) map[string]amount {
 	for _, s := range fillers {
 		for i := range s.ready.chunks {
@@ -153,8 +154,8 @@ func (s *scheduler) cloneReady() {
 	}
 }
 
-// flushReady makes the deliveries that are ready now due: they are written even in an incomplete batch. Deliveries that
-// become ready later still wait for a full batch. So the content of batches does not depend on how fast pages arrive.
+// flushReady makes all ready deliveries due: they are written even in an incomplete batch. Deliveries that become ready
+// after the call still wait for a full batch. So the content of batches does not depend on how fast pages arrive.
 // flushReady does nothing if all ready deliveries are packed and their packs are within MaxPacked, because packed
 // deliveries pin no page.
 func (s *scheduler) flushReady() {

@@ -24,7 +24,7 @@ type schedulerScratch struct {
 	freeBatches []*batch
 }
 
-// put keeps the scratch memory of a scheduler that has ended. If its lanes are not empty, as can happen after a hard
+// put keeps the scratch memory of a scheduler that has ended. If its lanes are not empty, which can happen after a hard
 // stop, put drops it.
 func (s *scratchPool) put(scratch schedulerScratch) {
 	if scratch.lanes.n == 0 {
@@ -43,7 +43,7 @@ func takeFree[T any](values *[]*T) *T {
 	return v
 }
 
-// newLane adds the lane of a delivery's key, which has none.
+// newLane adds a lane for the key of a delivery. The key must not have a lane yet.
 func (s *scheduler) newLane(delivery *queuedDelivery) *lane {
 	l := takeFree(&s.freeLanes)
 	l.key, l.hash = delivery.Change.Key, delivery.hash

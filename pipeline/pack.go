@@ -112,7 +112,7 @@ type packReader struct {
 	packedRecord
 }
 
-// next reads the next change. It returns false at the end of the pack, and with an error.
+// next reads the next change. It returns false at the end of the pack, and together with an error.
 func (r *packReader) next() (ok bool, err error) {
 	if len(r.rest) == 0 {
 		if r.nextFrame == len(r.pack.frames) {
@@ -193,7 +193,8 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 	}
 }
 
-// packReadersOf returns a reader for each pack of the chunks, and the index in chunks of each page of a pack.
+// packReadersOf returns a reader for each pack of the chunks. For each pack, chunkIndexes maps the index of a page in
+// the pack to the index of the page's chunk in chunks.
 func packReadersOf(chunks []chunk) (readers packReaders, chunkIndexes map[*pack]map[int]int) {
 	chunkIndexes = map[*pack]map[int]int{}
 	for i, c := range chunks {

@@ -41,7 +41,8 @@ func (r *run) pack(relief *pressureRelief) {
 	})
 }
 
-// groupPackable returns the pages of those chunks that can be packed. The pages of one group go into one pack.
+// groupPackable returns, in groups, the pages of the chunks that can be packed. The pages of one group go into one
+// pack.
 func groupPackable(chunks []chunk) [][]packablePage {
 	var groups [][]packablePage
 	groupBytes := int64(packSize) // so that the first page begins a group
@@ -256,7 +257,7 @@ func (s *scheduler) pushDue(chunks []chunk) {
 	s.dueCount += s.ready.n - before
 }
 
-// errMustUnpack means that the deliveries of a packed batch must be written by Write.
+// errMustUnpack means that a packed batch must be unpacked, and its deliveries written by Write instead of WriteSorted.
 var errMustUnpack = errs.New("some of its keys wait or are quarantined")
 
 // applyPackedResult finishes a packed batch that was written, or makes it ready again. After a hard stop, a batch that

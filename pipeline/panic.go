@@ -13,8 +13,8 @@ func panicError(stage string, v any) *redact.PanicError {
 	return &redact.PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
 
-// guard calls f, which is code of the user. A panic becomes an error of that stage. If p is not nil, it makes a refusal
-// ([Denied]) transient or fatal.
+// guard calls f, which is code of the user. A panic becomes an error that names the stage. If p is not nil, p makes a
+// refusal ([Denied]) transient or fatal.
 func guard(stage string, p *Patience, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -30,7 +30,7 @@ type partition struct {
 //	open         go to the sinks     wait for batches to fill        yes
 //	draining     go to the sinks     are due: nothing waits to fill  yes
 //	broken       finish undelivered  as before; due after any Drain  up to the page that broke
-//	revokedSoft  finish undelivered  queued: Revoked; Writes end     no
+//	revokedSoft  finish undelivered  queued: Revoked; Writes finish  no
 //	revokedHard  finish undelivered  queued: Revoked; Writes are     no
 //	                                 cancelled
 //
@@ -133,7 +133,7 @@ func (page *inflightPage) addDeliveries(result *preparedPage) {
 func (r *run) addToWatermark(page *inflightPage) {
 	pending := page.deliveries
 	if page.err != nil || page.tracker != nil {
-		pending++ // this one never finishes
+		pending++ // an extra one, which never finishes
 	}
 	id, moved := page.partition.watermark.Begin(page.content.Position, pending)
 	page.watermarkID = id

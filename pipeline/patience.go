@@ -15,8 +15,8 @@ const (
 	// DeniedFor is how long a call that worked before may be denied. After that the denial is fatal.
 	DeniedFor = 5 * time.Minute
 
-	// deniedApart is the longest pause between two denials of one period. Retries come sooner. So after a longer pause,
-	// the call succeeded meanwhile or was not made.
+	// deniedApart is the longest pause between two denials of one period. Retries come sooner than that. So if the
+	// pause was longer, the call has succeeded meanwhile or was not made.
 	deniedApart = 90 * time.Second
 )
 
@@ -30,10 +30,11 @@ type Patience struct {
 	periods   map[string]refusalPeriod // by right (see rightOf)
 }
 
-// anyRight is the key of the period without a success. It ends with a success, whatever right that call needed.
+// anyRight is the key in Patience.periods for the period in which no call succeeded. A success ends this period,
+// whatever right the call needed.
 const anyRight = ""
 
-// refusalPeriod is the time of the first and of the last refusal in a row.
+// refusalPeriod has the times of the first and of the last refusal of a period.
 type refusalPeriod struct{ first, last time.Time }
 
 // Take receives the result of a call, and returns the error that the caller must handle. It makes a refusal transient

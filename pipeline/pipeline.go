@@ -41,7 +41,8 @@ type Options struct {
 	// creation time. Otherwise it counts from the first try that failed. MaxHold needs DeadLetters. Default (0): no
 	// limit.
 	MaxHold time.Duration
-	// Live says that the source is a live stream, not a replay. A batch then waits at most MaxLinger to be full.
+	// Live says that the source is a live stream, not a replay. New then refuses a Batch that can wait longer than
+	// MaxLinger to be full.
 	Live       bool
 	Quarantine Quarantine // needs DeadLetters. Default: none; the changes after a dead letter are written
 
@@ -197,7 +198,8 @@ func (o *Options) check() error {
 //
 // Run returns nil after the end of the source, and after a soft stop that finished in time. It returns the error of the
 // source if that ended the run. After a hard stop it returns a *[StopError], joined with the error of the source if
-// there is one. It returns at once with an error that is marked with Fatal.
+// there is one. An error that is marked with Fatal stops the run hard, and Run returns this error alone. That does not
+// apply to an error of the source or of Flush.
 func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	p.mu.Lock()
 	if p.run != nil {

@@ -11,7 +11,7 @@ type planArena struct {
 	deliveries []queuedDelivery
 	ops        []Op                 // one for each delivery
 	count      int                  // deliveries[:count] and ops[:count] are in use
-	slab       interface{ empty() } // a *slab[T], for Alloc; a single one, as most plans allocate one type
+	slab       interface{ empty() } // a *slab[T], for Alloc; only one, as most plans allocate one type
 	pieces     [][]byte             // memory of Bytes
 	used       int                  // pieces[:used] are in use
 	bytes      []byte               // the last piece of Bytes, which has free space
@@ -33,10 +33,10 @@ const (
 // arenaPool is the pool of empty arenas of a route.
 type arenaPool struct{ pool[planArena] }
 
-// growDeliveries makes memory for more deliveries, moves ds to it, and returns ds there. ds has the deliveries for the
-// first index changes of a page; the page has as many changes as changes says. The new memory is for the number of
-// deliveries that the page is expected to have. A sink often takes few changes of a page, and memory for all of them
-// would exceed the memory of the page.
+// growDeliveries makes memory for more deliveries, copies ds to it, and returns the copy. ds has the deliveries of the
+// changes before index, and changes is the number of the page's changes. The new memory is for the number of deliveries
+// that the page is expected to have. A sink often takes few changes of a page, and memory for all of them would exceed
+// the memory of the page.
 func (a *planArena) growDeliveries(ds []queuedDelivery, index, changes int) []queuedDelivery {
 	left := changes - index
 	expected := len(ds) + len(ds)*left/max(index, 1)

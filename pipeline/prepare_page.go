@@ -87,7 +87,7 @@ func (e *pageEvaluation) addChange(index int) (fatal error) {
 	return nil
 }
 
-// keepFreeEvents keeps the memory after the events of the change with that index, for the next changes.
+// keepFreeEvents keeps the free memory after events for the next changes. events belong to the change with that index.
 func (e *pageEvaluation) keepFreeEvents(events []Event, index int) {
 	if e.p.ignoresEvents {
 		e.events = events[:0] // the events are counted, and no sink gets them
@@ -99,8 +99,8 @@ func (e *pageEvaluation) keepFreeEvents(events []Event, index int) {
 	}
 }
 
-// addDeliveries adds a delivery of the change with that index to each route whose filters keep it. It reports whether
-// there is one.
+// addDeliveries adds a delivery of the change with that index to each route whose filters keep the change. routed
+// reports whether there is such a route.
 func (e *pageEvaluation) addDeliveries(index int, ev *evaluation) (routed bool, fatal error) {
 	c := &e.page.content.Changes[index]
 	change := pageChange{page: e.page, index: index, change: c, hash: maphash.String(e.p.seed, string(c.Key))}
@@ -230,8 +230,8 @@ func (p *Pipeline) evaluate(c *record.Change, buf []Event, trace *[]FilterTrace)
 	return ev
 }
 
-// applyFilters runs the filters of a route. The failure is that of a filter of the route, or of an earlier stage if it
-// applies to the route. It is nil if there is none.
+// applyFilters runs the filters of a route. It returns a failure if a filter of the route fails, or if the failure of
+// an earlier stage applies to the route. Otherwise the failure is nil.
 func (r *route) applyFilters(c *record.Change, ev *evaluation, trace *[]FilterTrace) (Verdict, *failure) {
 	if ev.fail != nil {
 		return Verdict{}, &failure{classFilter, ev.fail}

@@ -31,9 +31,10 @@ type Quarantine interface {
 var errQuarantined = &failure{classQuarantined,
 	errs.New("its key is quarantined: an earlier change of it is in dead letters; redrive delivers both in order")}
 
-// quarantines reports whether a failure of that class quarantines its key. At a sink that compares versions, only a
-// change that failed for longer than MaxHold does, and the changes quarantined after it. Other failures do not: such a
-// sink ignores older versions, so their redrive is safe even after later changes are written.
+// quarantines reports whether a failure of that class quarantines the key of its change. At a sink that compares
+// versions, only two failures do: the change failed for longer than MaxHold, or its key is in quarantine already. After
+// any other failure, a redrive is safe there even if later changes were written, because the sink ignores older
+// versions.
 func (r *run) quarantines(rt *route, class string) bool {
 	return r.p.options.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
 }
@@ -58,7 +59,7 @@ func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, 
 		}, failed)
 }
 
-// quarantineFailed returns the error of all deliveries of a batch after Held failed.
+// quarantineFailed returns the error that all deliveries of a batch get after Held failed with err.
 func quarantineFailed(err error) error {
 	if IsFatal(err) {
 		return fmt.Errorf("quarantine: %w", err)
@@ -91,8 +92,8 @@ func (s *scheduler) afterKeyCheck(b *batch) {
 	b.setAside()
 }
 
-// setAside moves the deliveries that must not be written to the end, after deliveries[:n]. The key of such a delivery
-// is in quarantine, or its partition was revoked meanwhile.
+// setAside moves some deliveries to the end, after deliveries[:n], because they must not be written. The key of such a
+// delivery is in quarantine, or its partition was revoked meanwhile.
 func (b *batch) setAside() {
 	var skipped []*queuedDelivery
 	b.n = 0

@@ -115,7 +115,7 @@ func (q *queue) startsPacked() bool { return q.n > 0 && q.chunks[0].packed != ni
 // oldestAt returns when the oldest delivery was added. The queue must not be empty.
 func (q *queue) oldestAt() time.Time { return q.chunks[0].addedAt }
 
-// pop removes and returns the delivery that first returns.
+// pop removes and returns the oldest delivery. It has the same conditions as first.
 func (q *queue) pop() *queuedDelivery {
 	c := &q.chunks[0]
 	delivery := &c.deliveries[0]

@@ -136,8 +136,8 @@ func (rd *redelivery) planChange(c *record.Change) (Delivery, error) {
 	return planned, nil
 }
 
-// write writes the next batch. If it fails as a whole and one delivery can be the cause, each is written once more
-// alone, as in a Run.
+// write writes the next batch. If the Write fails as a whole and one delivery can be the cause, each delivery is
+// written once more, alone. A Run does the same.
 func (rd *redelivery) write(ctx context.Context) {
 	n := len(rd.batch)
 	if n == 0 {

@@ -15,7 +15,7 @@ const retention = 24 * time.Hour
 // retryLog collects failures that are tried again, for the log.
 type retryLog struct {
 	unlogged retryFailures
-	nextAt   time.Time // the next line can be written
+	nextAt   time.Time // when the next line can be written
 
 	// Since the sink last worked:
 	failingSince time.Time // the first failure; zero: the sink works
@@ -69,9 +69,9 @@ func (l *retryLog) logFailures(s *scheduler, now time.Time) {
 	l.loggedBlocks = l.loggedBlocks || failures.blocks
 }
 
-// lossAttrs returns when a change that was created at that time is lost, and when it is dead-lettered. The stream drops
-// a change after retention, so the change is lost if it is not dead-lettered before. lossAttrs returns nil if the
-// pipeline is not Live, or if the time is zero.
+// lossAttrs returns attributes for the log: in how many hours a change is lost, and in how many hours it is
+// dead-lettered. created is the creation time of the change. The stream drops a change after retention, so the change
+// is lost if it is not dead-lettered before. lossAttrs returns nil if the pipeline is not Live, or if created is zero.
 func (p *Pipeline) lossAttrs(created, now time.Time) []slog.Attr {
 	if !p.options.Live || created.IsZero() {
 		return nil

@@ -98,8 +98,8 @@ func (r *run) revoke(state partitionState, cause error, partitions []string, tex
 	})
 }
 
-// enterRevoked moves partitions to a revoked state, and returns those that were not in it yet. Nothing more of these is
-// committed. A hard revoke also cancels the Puts of their undecodable records.
+// enterRevoked moves partitions to a revoked state, and returns the partitions that were not in this state yet. Nothing
+// more of the returned partitions is committed. A hard revoke also cancels the Puts of their undecodable records.
 func (r *run) enterRevoked(state partitionState, cause error, names []string) []*partition {
 	var entered []*partition
 	for _, name := range names {
@@ -116,8 +116,8 @@ func (r *run) enterRevoked(state partitionState, cause error, names []string) []
 	return entered
 }
 
-// revoke revokes the queued deliveries of revoked partitions. It cancels the calls of batches that have deliveries of
-// partitions that are revoked hard.
+// revoke revokes the queued deliveries of revoked partitions. If a batch has deliveries of a partition that is revoked
+// hard, revoke cancels the calls of the batch.
 func (s *scheduler) revoke(cause error, now time.Time) {
 	if s.run.closed {
 		return // the deliveries stay pending
@@ -199,7 +199,7 @@ func (s *scheduler) revokeLanes() {
 	heap.Init(&s.parked)
 }
 
-// revokeQueue revokes deliveries of the queue of a lane. The first change of a lane that backs off is the change that
+// revokeQueue revokes deliveries in the queue of a lane. The first change of a lane that backs off is the change that
 // failed. If it is revoked, the later changes have not failed, so the lane does not back off any more.
 func (s *scheduler) revokeQueue(lane *lane) {
 	first := lane.queue.first

@@ -13,11 +13,11 @@ type route struct {
 	Route
 	stage          string // for errors: `sink "orders"`
 	filters        []filterStage
-	planner        Planner // nil if the sink is none
+	planner        Planner // the sink; nil if it is not a Planner
 	keepsOrder     bool
 	guarded        bool
 	ignoresEvents  bool         // the sink uses no events
-	sortedWriter   SortedWriter // nil if the sink is none
+	sortedWriter   SortedWriter // the sink; nil if it is not a SortedWriter
 	hasDeadLetters bool         // the pipeline has DeadLetters
 	ledger         SinkLedger
 	newest         time.Time // newest creation time of the changes that were finished; zero: none yet
@@ -86,12 +86,12 @@ func (r *Route) check(live bool) error {
 //
 // Without Linger and Fill, a free writer takes the deliveries that are available, and does not wait. With Linger, it
 // waits up to that long for the batch to be full. With Fill and no Linger, it waits without a limit. Either wait also
-// ends when the source ends or stops. It ends early if memory is full and nothing else can make progress. It also does
-// if it keeps a partition of a [Pauser] from being read.
+// ends when the source ends or stops, or when the source calls Drain (see [Control]). It ends early if memory is full
+// and nothing else can make progress, or if it keeps a partition of a [Pauser] from being read.
 //
-// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], the batches depend on the input alone. Unless
-// a delivery fails, a replay of the same pages has the same batches, in the order of the source. The speed of the
-// source and of the sink does not matter.
+// With Fill, no Linger, Concurrency 1 and a sink that is a [KeyOrderer], the batches depend on the input alone. If no
+// delivery fails, a replay of the same pages has the same batches, in the order of the source. The speed of the source
+// and of the sink does not matter.
 type Batch struct {
 	Count  int           // number of deliveries. Default: 500
 	Bytes  int64         // raw bytes of records. Default: 4 MiB

@@ -307,7 +307,7 @@ func (r *run) pagePrepared(page *inflightPage, now time.Time) {
 	}
 }
 
-// countDecoded adds the memory that a page has needed since it was read, for its decoded changes and its deliveries.
+// countDecoded adds the memory that a page needs once it is decoded: for its changes and its deliveries.
 func (r *run) countDecoded(page *inflightPage) {
 	used := amount{pinnedBytes(page.content) + page.result.deliveryBytes(), int64(len(page.content.Changes))}
 	r.bounds.acquire(page.partition.name, used.minus(page.used))

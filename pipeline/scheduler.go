@@ -18,7 +18,7 @@ type scheduler struct {
 	parked           laneHeap // parked and blocked lanes
 	deadLetters      deadLetterQueue
 	writing          []*batch
-	starting         bool      // a writer has not taken its first batch yet
+	starting         bool      // a writer was started, and has not taken its first batch yet
 	dueCount         int       // the first dueCount deliveries of ready do not wait for a full batch
 	nextWriteAt      time.Time // the rate limit allows no Write earlier
 
@@ -183,7 +183,7 @@ func (s *scheduler) takeLane(b *batch, lane *lane, now time.Time) bool {
 	return true
 }
 
-// takeReady fills the batch from the ready deliveries, up to the first that is packed.
+// takeReady fills the batch from the ready deliveries, up to the first packed chunk.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
 	for left := s.takeLimit(); left > 0 && !s.ready.startsPacked(); left-- {
 		if !s.takeFirstReady(b, now) {
@@ -296,7 +296,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlierOf returns the earlier of two times. A zero time means never: if one of them is zero, the other is returned.
+// earlierOf returns the earlier of two times. A zero time means never: if one time is zero, earlierOf returns the
+// other.
 func earlierOf(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -76,7 +76,7 @@ func (r *run) dispatch(now time.Time) {
 	r.checkEnd()
 }
 
-// setTimer sets the timer to the earliest time at which a step is due that no other event causes.
+// setTimer sets the timer to the time of the next step that no other event causes.
 func (r *run) setTimer(now time.Time) {
 	at := earlierOf(r.heldBackAt, r.hardStopAt)
 	if !r.closed {

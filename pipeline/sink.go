@@ -24,10 +24,11 @@ const (
 	Suppressed                  // not written on purpose, for example notify in a replay
 	DeadLettered                // set by the pipeline
 	Quarantined                 // set by the pipeline
-	Revoked                     // set by the pipeline: revoked (see Control), or left to the source (nack)
+	Revoked                     // set by the pipeline: its partition was revoked, or it returned to the source (nack)
 )
 
-// String is written, superseded, no_effect, coalesced, suppressed, dead_lettered, quarantined or revoked.
+// String returns one of these texts: written, superseded, no_effect, coalesced, suppressed, dead_lettered, quarantined,
+// revoked.
 func (o Outcome) String() string {
 	if int(o) >= len(outcomeNames) {
 		return "unknown"
@@ -60,8 +61,8 @@ type Op interface {
 // the deliveries that it does not name succeeded. Any other error means that all deliveries failed.
 //
 // A failed delivery is retried if its error is marked with Transient or RetryAfter, or is a timeout. Otherwise it is
-// dead-lettered. An error marked with Fatal stops the pipeline. If a permanent error or a panic fails a Write of
-// several deliveries as a whole, each delivery is written once more, alone. A delivery that fails again is
+// dead-lettered. An error marked with Fatal stops the pipeline. If a Write of several deliveries fails as a whole with
+// a permanent error or a panic, each delivery is written once more, alone. A delivery that fails again is
 // dead-lettered.
 //
 // ds belongs to the sink until Write returns. The same holds for the Ops in ds, and for the memory that Plan got from
@@ -82,8 +83,9 @@ func (f SinkFunc) Write(ctx context.Context, ds []Delivery) error { return f(ctx
 
 // KeyOrderer is implemented by sinks whose Write takes several changes of one key, in order. If KeepsKeyOrder returns
 // true, the sink promises that a failed change can safely come again. This must hold even if a later change of its key
-// succeeded in the same Write. A sink can promise that if one of three things holds. Its writes carry a version, and an
-// older version loses. Or a Write succeeds or fails as a whole. Or the later changes of a failed change's key fail too.
+// succeeded in the same Write. A sink can make this promise in three cases. Its writes carry a version, and an older
+// version loses. Or a Write succeeds or fails as a whole. Or, after a failed change, the later changes of the same key
+// fail too.
 type KeyOrderer interface {
 	KeepsKeyOrder() bool
 }
@@ -99,13 +101,14 @@ type Guarded interface {
 // short, the pipeline compresses changes that wait for such a batch to fill. The sink must also be a [KeyOrderer],
 // [Guarded] and an [EventIgnorer], and each of these methods must return true.
 //
-// WriteSorted is Write for a compressed batch. all yields the deliveries of the batch with their plans, in the order of
-// their keys and versions. An error that all yields ends the sequence. WriteSorted can range over all several times. It
-// should keep no delivery: a range holds only a few deliveries in memory at a time. In one of the ranges, WriteSorted
-// sets the Outcome of a delivery to Coalesced if a later change of the batch replaces it. Otherwise it leaves Outcome
-// at Written. After any error, no delivery of the batch counts as written: the pipeline gives the same changes to
-// Write, and the errors of Write decide. Changes of a paused partition ([Pauser]) stay compressed until the partition
-// is resumed, and can come in a later WriteSorted.
+// WriteSorted is Write for a compressed batch. The sequence all yields the deliveries of the batch with their plans, in
+// the order of their keys and versions. After an error, the sequence yields nothing more. WriteSorted can range over
+// the sequence several times. It should keep no delivery, because only a few deliveries are in memory at a time. If a
+// later change of the batch replaces a delivery, WriteSorted sets the delivery's Outcome to Coalesced. It does so in
+// only one of its passes over the sequence, because each pass is counted. Otherwise it leaves Outcome at Written. After
+// any error, no delivery of the batch counts as written: the pipeline gives the same changes to Write, and the errors
+// of Write decide. Changes of a paused partition ([Pauser]) stay compressed until the partition is resumed, and can
+// come in a later WriteSorted.
 type SortedWriter interface {
 	WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error
 }
@@ -140,7 +143,7 @@ type Flusher interface {
 	Flush(ctx context.Context) error
 }
 
-// BatchError is the error of a Write with failed deliveries.
+// BatchError has an error for each delivery that failed in a Write.
 type BatchError struct {
 	Failed map[int]error // by index into the slice given to Write
 }

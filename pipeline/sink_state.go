@@ -51,7 +51,8 @@ func (s *scheduler) sinkState() SinkState {
 // counted, because they prove nothing about the sink.
 type health struct{ wrote, failed atomic.Int64 }
 
-// update notes the result of a Write: batchErr for all deliveries if it is not nil, else an error for each delivery.
+// update notes the result of a Write. If batchErr is not nil, it is the error of all deliveries. Otherwise errs has the
+// error of each delivery.
 func (h *health) update(batchErr error, errs []error) {
 	if batchErr != nil {
 		errs = []error{batchErr}

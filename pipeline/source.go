@@ -30,15 +30,16 @@ type Page struct {
 	Tracker *Tracker
 
 	// Decode, if set, returns the content of the page. The pipeline calls it once, concurrently with the Decode of
-	// other pages, so it must be pure. Its result replaces the record.Page that Read returned. Bytes is the larger of
-	// the two values. An error has the effect of an error that Read returns with the page. The records decoded before
-	// the error are delivered, and no later record of this partition is.
+	// other pages, so it must be pure. Its result replaces the record.Page that Read returned. Of the Bytes of these
+	// two pages, the larger value is kept. An error of Decode has the same effect as if Read had returned the error
+	// with the page. The pipeline delivers the records that were decoded before the error, and no later record of this
+	// partition.
 	Decode func() (*record.Page, error)
 }
 
-// Decoded returns the content of the page, for callers that run no pipeline. If Decode is set, this is the result of
-// Decode, with the larger Bytes of the two. The result is never nil. After an error, it has the records that were
-// decoded before the error.
+// Decoded returns the content of the page, for callers that run no pipeline. If Decode is set, Decoded calls it and
+// returns its result. Bytes of the result is then at least the page's Bytes. The result is never nil. After an error,
+// it has the records that were decoded before the error.
 func (p *Page) Decoded() (*record.Page, error) {
 	if p.Decode == nil {
 		return &p.Page, nil
@@ -130,33 +131,34 @@ func (f CommitterFunc) Commit(ctx context.Context, partition string, p Position)
 // accept partitions of which no page was read yet. They do nothing after the run has ended. [Pauser.Pause] and
 // [Controlled.Control] must not call them.
 type Control interface {
-	// Drain has the run write the changes of partitions without waiting for batches to fill. This applies to changes
-	// that were read, and to changes that are read later. A source calls Drain if something waits for these changes.
+	// Drain has the run write the changes of the given partitions without waiting for batches to fill. This applies to
+	// changes that were read, and to changes that are read later. A source calls Drain if something waits for these
+	// changes.
 	Drain(partitions ...string)
 
 	// RevokeSoft takes partitions away from the run, but lets Writes in flight finish. A source calls RevokeSoft if the
-	// time left is too short to begin a Write. No Write starts with a change of partitions. Queued changes are counted
-	// as [Revoked], and so are changes that fail from now on. Changes that a Write in flight delivers are finished. No
-	// position of partitions is committed any more. A later Revoke of partitions is possible. Do not use their names
-	// again in the same run.
+	// time left is too short to begin a Write. After the call, no Write starts with a change of these partitions. Their
+	// queued changes are counted as [Revoked], and so are their changes that fail from now on. Changes that a Write in
+	// flight delivers are finished. No position of these partitions is committed any more. Revoke can be called for
+	// them later. Do not use their names again in the same run.
 	RevokeSoft(partitions ...string)
 
-	// Revoke takes partitions away from the run, because another consumer reads them now. Queued changes of partitions
-	// are counted as [Revoked]. The run cancels Writes that have such changes, with cause as the cause of their
-	// context. Changes of other partitions in a cancelled Write are tried again at once. No position of partitions is
-	// committed any more, although a Commit in flight may finish. Pages that no sink has received yet, and later pages,
-	// are dropped and counted nowhere. Do not use the names of partitions again in the same run.
+	// Revoke takes partitions away from the run, because another consumer reads them now. Queued changes of these
+	// partitions are counted as [Revoked]. If a Write in flight has such changes, the run cancels the Write's context
+	// with cause. Changes of other partitions in a cancelled Write are tried again at once. No position of these
+	// partitions is committed any more, although a Commit in flight may finish. Pages that no sink has received yet,
+	// and later pages, are dropped and counted nowhere. Do not use the names of these partitions again in the same run.
 	//
 	// A call examines all queued changes of the run, so revoke many partitions with one call.
 	Revoke(cause error, partitions ...string)
 
-	// Forget announces that Read has returned all pages of partitions, and was called again since. It can be called for
-	// revoked partitions too. The run drops its state of a partition once all its pages are finished and committed, as
-	// after a page with End.
+	// Forget announces that Read has returned all pages of the given partitions, and was called again since. Forget can
+	// be called for revoked partitions too. It has the same effect as a page with End: the run drops its state of a
+	// partition once all pages of the partition are finished and committed.
 	Forget(partitions ...string)
 
-	// Fail has the effect of a Read that returns err. It works also while the run does not call Read because memory is
-	// full.
+	// Fail has the same effect as if Read had returned err. Fail works even while memory is full and the run does not
+	// call Read.
 	Fail(err error)
 }
 
@@ -177,10 +179,10 @@ type Tracker struct {
 	pending []atomic.Int32 // unfinished deliveries, by the index of the record
 }
 
-// Finished reports whether the record with that index in its page ([record.Change.Index], RecordError.Index) is
-// finished. A record is finished if it is durable in each sink that it was routed to, or in dead letters. It is also
-// finished if no sink receives it. Revoked records are not finished. No record is finished before its page was handed
-// to the sinks.
+// Finished reports whether a record is finished. index is the index of the record in its page ([record.Change.Index],
+// RecordError.Index). A record is finished if it is durable in each sink that it was routed to, or in dead letters. It
+// is also finished if no sink receives it. Revoked records are not finished. No record is finished before its page was
+// handed to the sinks.
 func (t *Tracker) Finished(index int) bool {
 	return t.begun.Load() && (index >= len(t.pending) || t.pending[index].Load() == 0)
 }

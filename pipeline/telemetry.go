@@ -161,7 +161,7 @@ func (t *sinkTelemetry) write(ctx context.Context, b *batch) (context.Context, f
 	}
 }
 
-// pageLinks returns links to the spans of the pages of a batch. A page in a row of deliveries is linked once.
+// pageLinks returns links to the spans of the pages of a batch. Consecutive deliveries of one page have one link.
 func (b *batch) pageLinks() []trace.Link {
 	var links []trace.Link
 	var lastPage *inflightPage

@@ -41,9 +41,9 @@ func (r *run) storeUndecodable(page *inflightPage, records []*record.RecordError
 		return
 	}
 
-	// While the letters cannot be stored, the records of this page and of later pages cannot fill batches. A batch with
-	// earlier records could wait until the source, which acknowledges single records, must answer. So no batch of the
-	// run waits to be full any more.
+	// While the letters cannot be stored, the records of this page and of later pages cannot fill batches. A source
+	// that acknowledges single records must answer in time, and a batch with earlier records could wait until then. So
+	// with such a source, no batch of the run waits to be full any more.
 	failed := func() { r.noFilling = r.noFilling || page.tracker != nil }
 	ctx := page.partition.lettersCtx
 	if !r.putLetters(ctx, r.p.undecodableLetters(page, records), failed) || !r.quarantineUndecodable(ctx, records) {

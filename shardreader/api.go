@@ -39,10 +39,10 @@ type StreamPage struct {
 type StreamRef struct {
 	ARN   string
 	Table string
-	Label string // when the stream was enabled, such as 2026-01-02T03:04:05.678: text order is time order
+	Label string // when the stream was enabled, such as 2026-01-02T03:04:05.678; as texts, labels sort by time
 }
 
-// StreamFromARN returns the stream with an ARN. If arn is not the ARN of a stream, Table and Label are empty.
+// StreamFromARN returns the stream whose ARN is arn. If arn is not the ARN of a stream, Table and Label are empty.
 func StreamFromARN(arn string) StreamRef {
 	_, rest, _ := strings.Cut(arn, ":table/")
 	table, label, _ := strings.Cut(rest, "/stream/")
@@ -113,10 +113,10 @@ const (
 	AtSequence    IteratorType = "AT_SEQUENCE_NUMBER"    // at ShardPosition.Sequence
 	AfterSequence IteratorType = "AFTER_SEQUENCE_NUMBER" // after ShardPosition.Sequence
 
-	// AtTimestamp is at the first record created at ShardPosition.Time or later. If the stream has dropped records of
-	// that time, the iterator is at the oldest record left. The response does not show the loss (API reference,
-	// GetShardIterator). The service refuses a time in the future. DynamoDB Local does not know this type, and returns
-	// an error that is not transient.
+	// AtTimestamp is at the first record created at ShardPosition.Time or later. If the stream has dropped records
+	// created at that time or later, the iterator is at the oldest record left. The response does not show the loss
+	// (API reference, GetShardIterator). The service refuses a time in the future. DynamoDB Local does not know this
+	// type, and returns an error that is not transient.
 	AtTimestamp IteratorType = "AT_TIMESTAMP"
 )
 

@@ -9,9 +9,9 @@
 // shardreader/leases stores the owner and the checkpoint of each shard. shardreader/consumer makes the calls, and is
 // the source of a pipeline.
 //
-// [Record] copies a stream to JSON lines, parents before children; shardreader/replay reads them. Its call chain:
-// Record → recorder.run → shardReader.readToEnd (one goroutine per shard) → recordWriter.write. [Tail] yields the
-// records that are written to a stream from now on: tailer.run → tailReader.readToEnd (one goroutine per shard).
+// [Record] copies a stream to JSON lines, parents before children; shardreader/replay reads them. The call chain of
+// Record: Record → recorder.run → shardReader.readToEnd (one goroutine per shard) → recordWriter.write. [Tail] yields
+// the records that are written to a stream from now on: tailer.run → tailReader.readToEnd (one goroutine per shard).
 //
 // Read api.go and errors.go first, then stream.go. Recordings are in recording.go, lineage.go, record_shard.go and
 // record_writer.go, tails in tail.go and tail_shard.go.

@@ -25,7 +25,7 @@ var (
 	ErrDenied = errs.New("access denied")
 )
 
-// classes are the classes of the kinds.
+// classes maps the kinds of errors to the classes that [Error.Describe] returns.
 var classes = map[error]string{
 	ErrExpiredIterator: "expired", ErrTrimmed: "trimmed", ErrNotFound: "missing", ErrDenied: "denied",
 }
@@ -49,8 +49,8 @@ func (e *Error) Error() string {
 	return e.message(e.Err.Error())
 }
 
-// Redacted returns the text of Error, but has the code or type of the cause in place of its text. The text of a cause
-// comes from a server.
+// Redacted returns the same as Error, but with the redacted text of the cause. The full text of a cause comes from a
+// server.
 func (e *Error) Redacted() string {
 	if e.Err == nil {
 		return e.message("")
@@ -89,7 +89,7 @@ func (e *Error) message(cause string) string {
 	return b.String()
 }
 
-// Unwrap returns the kind and the cause.
+// Unwrap returns Kind and the cause, if they are set.
 func (e *Error) Unwrap() []error {
 	var errs []error
 	for _, err := range []error{e.Kind, e.Err} {

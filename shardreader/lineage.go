@@ -36,7 +36,8 @@ func (l *lineage) add(shards []Shard) {
 }
 
 // readyShards returns the shards that may be read now and were not returned before. A shard may be read if its parent
-// is finished or no longer listed. An unfinished parent makes the shard a candidate again when it is finished.
+// is finished or no longer listed. If the parent is unfinished, the shard becomes a candidate again when the parent is
+// finished.
 func (l *lineage) readyShards() (ready []Shard) {
 	for _, node := range l.candidates {
 		parent := l.nodes[node.Parent]
@@ -63,7 +64,7 @@ func (l *lineage) skip(id string) {
 }
 
 // childless reports whether a finished shard has no listed child, or no shard is listed at all. In both cases a later
-// listing of an enabled stream has more shards.
+// listing of an enabled stream will have more shards.
 func (l *lineage) childless() bool {
 	for id, n := range l.nodes {
 		if n.finished && len(l.children[id]) == 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// RecordFile records a stream into a file. The file appears only after the whole recording has succeeded. The suffixes
-// .gz and .zst compress the file; Recording.Bytes counts the bytes before compression. See [Record].
+// RecordFile records a stream into a file. The file appears only after the whole recording has succeeded. If path ends
+// with .gz or .zst, the file is compressed; Recording.Bytes counts the bytes before compression. See [Record].
 func RecordFile(ctx context.Context, path string, o RecordOptions) (Recording, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -41,7 +41,7 @@ func RecordFile(ctx context.Context, path string, o RecordOptions) (Recording, e
 	return recording, nil
 }
 
-// compressor returns a writer that compresses as the suffix of path says, and writes to w.
+// compressor returns a writer that writes to w. If path ends with .gz or .zst, the writer compresses.
 func compressor(w io.Writer, path string) (io.WriteCloser, error) {
 	switch filepath.Ext(path) {
 	case ".gz":

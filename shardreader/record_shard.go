@@ -14,9 +14,9 @@ type shardReader struct {
 	*recorder
 	shard          string
 	open           bool
-	newestIterator string // iterator after the record that was newest at the start; "" if unknown or no longer needed
+	newestIterator string // iterator after the newest record at the start; "" if unknown or no longer needed
 	stopAt         string // sequence number of the first record written after the recording started; "" while unknown
-	hasGap         bool   // the stream dropped unread records, perhaps also the record at stopAt
+	hasGap         bool   // the stream dropped unread records, and perhaps the record at stopAt
 
 	iterator     string
 	lastSequence string // sequence number of the last record read
@@ -63,8 +63,8 @@ func (s *shardReader) isPastStop() bool {
 }
 
 // isFinished reports whether the reader stops at an open shard whose last page was empty. With Idle, it stops once the
-// recording got no record of any shard for that long. Without Idle, it stops after enough empty pages in a row, unless
-// the record at stopAt is still to come.
+// recording got no record of any shard for the time Idle. Without Idle, it stops after EmptyPages empty pages in a row,
+// unless the record at stopAt is still to come.
 func (s *shardReader) isFinished() bool {
 	if !s.open || s.emptyPages == 0 {
 		return false
@@ -90,7 +90,8 @@ func (s *shardReader) findStop(ctx context.Context) error {
 	case errors.Is(err, ErrExpiredIterator):
 		return s.renewNewest(ctx, Latest) // a later stop is correct too: only more records are recorded
 	case errors.Is(err, ErrTrimmed):
-		// All records left were written after the start of the recording. So stopAt is found before anything is written.
+		// All records left were written after the start of the recording. So the first record left is the one at
+		// stopAt.
 		err := s.renewNewest(ctx, TrimHorizon)
 		if err != nil || s.newestIterator == "" {
 			return err

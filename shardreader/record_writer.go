@@ -60,7 +60,7 @@ type recordWriter struct {
 	mask       *mask.Mask
 	recording  Recording
 	progress   func(RecordProgress)
-	lastRecord time.Time // when the last record was received; before the first one, when the recording started
+	lastRecord time.Time // when the last record was received; before the first record, when the recording started
 }
 
 // write writes the lines of a page, and counts them. With a mask, it leaves out the lines that cannot be decoded,

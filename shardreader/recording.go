@@ -16,7 +16,7 @@ import (
 // RecordOptions configure a recording.
 type RecordOptions struct {
 	API    API    // required
-	Source string // required: a table's name or ARN (its newest stream), or a stream's ARN
+	Source string // required: the ARN of a stream; or the name or ARN of a table, for its newest stream
 
 	// Idle makes a recording continue until no record was received for this long. Default (0): the recording ends at
 	// the records that were the newest at its start.
@@ -35,7 +35,7 @@ type RecordOptions struct {
 	Calls    int                  // maximum number of API calls in flight. Default: 8
 	Attempts int                  // maximum number of tries of a call; the API may add its own retries. Default: 8
 	Backoff  pipeline.Backoff     // pauses between tries
-	Progress func(RecordProgress) // called after every page, never concurrently. Default: not called
+	Progress func(RecordProgress) // called when the counts have changed, never concurrently. Default: not called
 }
 
 // RecordProgress holds the counts of a recording so far.
@@ -52,8 +52,8 @@ type Recording struct {
 	RecordProgress
 	Undecodable int64 // number of Records that cannot be decoded; they are written unchanged
 	Masked      int64 // number of Records with a masked attribute
-	// LeftOut is the number of records that were not written, and that Records does not count. RecordOptions.Mask is
-	// set, and they cannot be decoded.
+	// LeftOut is the number of records that were not written because they cannot be decoded and RecordOptions.Mask is
+	// set. Records does not count them.
 	LeftOut   int64
 	EmptyMaps int64        // number of values {} that were read as empty maps; DynamoDB Local sends such values
 	Gaps      []record.Gap // records that the stream had dropped already
@@ -111,7 +111,7 @@ type recorder struct {
 	shardEnds chan shardEnd
 }
 
-// shardEnd is the result of the reading of a shard.
+// shardEnd is the result of reading a shard.
 type shardEnd struct {
 	shard  string
 	closed bool // the shard was read to its end or no longer exists, so it may have children
@@ -125,7 +125,7 @@ func (r *recorder) run(ctx context.Context) error {
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	var newest map[string]string // iterators; nil with Idle, because no position ends such a recording
+	var newest map[string]string // iterators by shard id; nil with Idle, because no position ends such a recording
 	if r.options.Idle == 0 {
 		var err error
 		newest, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage)
@@ -182,9 +182,9 @@ func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	return nil
 }
 
-// newestIterators returns an iterator for each open shard, by shard id. The iterator is after the newest record, so
-// that it finds only records that are written later. An open shard has no iterator if its position is trimmed, or if
-// the shard is gone. Reading the shard shows which of the two is true.
+// newestIterators returns an iterator for each open shard, by shard id. The iterator is after the newest record of the
+// shard, so it finds only records that are written later. A shard is left out if the service answers that the position
+// is trimmed, or that the shard is gone. Reading the shard then shows what is the case.
 func newestIterators(ctx context.Context, api API, streamARN string, l *lineage) (map[string]string, error) {
 	newest := make(map[string]string)
 	for _, id := range l.order {

@@ -17,9 +17,9 @@ func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
 	return refs[len(refs)-1], nil
 }
 
-// FindStreams returns the streams that name means, the newest last. The ARN of a stream means this stream. The name or
-// the ARN of a table means all streams of the table. FindStreams returns at least one stream or an error. A table has
-// several streams if its stream was disabled and enabled again: an old stream stays readable for 24 hours.
+// FindStreams returns the streams that name selects, the newest last. The ARN of a stream selects this stream. The name
+// or the ARN of a table selects all streams of the table. FindStreams returns at least one stream or an error. A table
+// has several streams if its stream was disabled and enabled again: an old stream stays readable for 24 hours.
 func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error) {
 	if strings.HasPrefix(name, "arn:") {
 		ref := StreamFromARN(name)

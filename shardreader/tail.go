@@ -15,8 +15,8 @@ type TailOptions struct {
 	API    API    // required
 	Stream string // required: a stream's ARN
 
-	// Started is called once, when the position in each open shard is known. Every later change is read. shards is the
-	// number of open shards. Default: not called
+	// Started is called once, when the start position in each open shard is known. Every later change is read. shards
+	// is the number of open shards. Default: not called
 	Started func(shards int)
 
 	// Retryable reports whether a failed call is tried again, and the minimum wait before the next try. Default:

@@ -12,11 +12,12 @@ import (
 )
 
 // acceptSource returns a check that a change comes from the source that the file names. A Lambda function, for example,
-// may receive other records by mistake. The check refuses two kinds of changes. The first are changes of a Kinesis
-// stream if the file names the table's own stream, and the reverse. Versions of a Kinesis stream are times, and every
-// version of the table's own stream is below every time. So after one wrong record all later changes of its item would
-// look old. The second are changes of another table, which may have the same keys. They are refused only if live is
-// true, because a saved record may come from a table with another name.
+// may receive other records by mistake. If the file names the table's own stream, the check refuses changes of a
+// Kinesis stream. If the file names a Kinesis stream, it refuses changes of the table's own stream. The version of a
+// change of a Kinesis stream is a time, and it is above every version of the table's own stream. So after one wrong
+// record, all later changes of its item would look old. If live is true and the file names the table's own stream, the
+// check also refuses changes of another table, because items of two tables may have the same keys. If live is false,
+// the check accepts them, because a saved record may come from a table with another name.
 func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
 	position := fmt.Sprintf("%s:%d", cfg.File, cfg.Source.Line)
 	wantsKinesis := cfg.Source.Kinesis != ""
@@ -52,9 +53,9 @@ func otherTable(table string) pipeline.Filter {
 }
 
 // OwnWrites returns a filter that drops the pipeline's own writes, with the reason own_write. An item that the pipeline
-// wrote has the attribute _tw, whose member by is the name of the pipeline. The filter looks for it in the new image,
-// or in the old image if the item was deleted. Such items are, for example, the rows of a view that is stored in its
-// own source table. If a user rewrites such a row, _tw is gone, and the change passes.
+// wrote has the attribute _tw, and _tw.by is the name of the pipeline. The filter looks for _tw in the new image, or in
+// the old image if the item was deleted. The pipeline writes such items, for example, if a view is stored in its own
+// source table. If a user rewrites such a row, _tw is gone, and the change passes.
 func OwnWrites(name string) pipeline.Filter {
 	return rules.Drop("own_write", pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
 		image := c.New

@@ -26,14 +26,14 @@ type Adoption struct {
 	StateIdentity string      // identity of the state that was found
 	// StoreIdentity is the identity of the target that was found. It is "" if the target has no identity or is missing
 	StoreIdentity string
-	OutputBirth   string           // birth in the fingerprint beside the output; "" if no birth is there
+	OutputBirth   string           // birth in the fingerprint that is stored beside the output; "" if there is none
 	Inspection    state.Inspection // counts of the output
 	Refused       string           // why the output cannot be accepted, and what to do; "" if it can
 	Accepting     string           // what happens if the output is accepted
 
 	next     state.Birth // the birth in the state after the output is accepted
 	renews   bool        // Accept makes the store forget the former output
-	settings bool        // only the settings of the file are accepted
+	settings bool        // only the settings differ; Accept records those of the file
 	found    foundOutput
 }
 
@@ -119,7 +119,7 @@ func dependsOnState(s config.Sink) bool {
 	return !guardsInTable
 }
 
-// inspectOutput returns the Adoption of a sink. It has no Problem if a pipeline would accept the output.
+// inspectOutput returns the Adoption of a sink. The Adoption has no Problem if a pipeline would accept the output.
 func (m *birthRecords) inspectOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
 ) (Adoption, error) {
@@ -249,7 +249,7 @@ func (a *Adoption) decide(s config.Sink) {
 
 const startOver = "Delete the output, run this command again, and fill the sink by tablewake backfill --archive, with the whole history. Or give the sink another name and another place, and fill it there"
 
-// accept records one output in the state and beside the output.
+// accept records one output in the state, and in the fingerprint that is stored beside the output.
 func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
 	if a.Refused != "" {
 		return errs.Errorf("%s", redact.Safe(a.Refused))

@@ -142,8 +142,8 @@ func (a *assembly) addDetectors() error {
 	return errors.Join(errs...)
 }
 
-// newDetector returns a detector of the file. If it is a Go function, the detector calls that function under the
-// conditions of the file.
+// newDetector returns the detector that spec describes. If spec.Func names a Go function, the detector calls that
+// function for the changes that meet spec.When.
 func (a *assembly) newDetector(spec config.Detector) (pipeline.Detector, error) {
 	if spec.Func == "" {
 		return spec.Detector, nil
@@ -163,7 +163,7 @@ func (a *assembly) newDetector(spec config.Detector) (pipeline.Detector, error) 
 	return rules.When(spec.When, f), nil
 }
 
-// noEvents is the detector in place of a Go function that the program does not have.
+// noEvents is the detector that replaces a Go function that the program lacks. It raises no events.
 func noEvents(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }
 
 // addRoutes adds the routes to the sinks of the file.

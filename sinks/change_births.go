@@ -8,9 +8,9 @@ import (
 )
 
 // ChangeBirths applies change to each birth (the recorded identity of one output) with compare-and-swap, and returns
-// the new births. After a crash only some of the births may be changed, so the caller repeats the call. If a process of
-// the same run changed a birth first, change is applied to the stored birth. If a process of another run changed it,
-// ChangeBirths returns a transient error.
+// the new births. After a crash only some of the births may be changed, so the caller repeats the call. If another
+// process changed a birth first, change is applied to the stored birth. That process must belong to the same backfill
+// run, or have changed only the fields Fresh and LeftOut. Otherwise ChangeBirths returns a transient error.
 func ChangeBirths(
 	ctx context.Context, births state.Births, all []state.Birth, change func(*state.Birth),
 ) ([]state.Birth, error) {

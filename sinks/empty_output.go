@@ -12,9 +12,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// takesSettings reports whether a sink's output can take other settings, because it is empty: old content cannot mix
-// with later writes. It returns false if that is unknown, as for events that were sent. A notify sink whose birth is
-// not begun was always suppressed, and sent no events. changed are the settings that differ.
+// takesSettings reports whether a sink can take the settings of the file because its output is empty. Then no old
+// content can mix with later writes. takesSettings returns false if it is unknown whether the output is empty. A notify
+// sink has an empty output only if its birth is not begun: it was then always suppressed, and sent no events. changed
+// has the names of the settings that differ.
 func takesSettings(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string,
 ) (bool, error) {
@@ -40,7 +41,8 @@ func takesSettings(
 	return true, nil
 }
 
-// isEmptyOutput inspects the output at its present target, and reports whether it is empty.
+// isEmptyOutput inspects the output at the target where the sink wrote it, and reports whether the output is empty. It
+// also returns false if the output has tombstones that would refuse the items of a backfill.
 func isEmptyOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, outputs Outputs, f foundOutput, changed []string,
 ) (bool, error) {
@@ -60,9 +62,9 @@ func isEmptyOutput(
 }
 
 // missedChanges reports whether an empty output needs a backfill under the settings of the file, because the former
-// settings may have left out changes. changed are the settings that differ. A fresh output (state.Birth.Fresh) needs no
-// backfill, because it misses only its dead letters. But filters drop changes before they reach a sink. So if filters
-// have changed, a fresh output may have missed changes too.
+// settings may have left out changes. changed has the names of the settings that differ. A fresh output
+// (state.Birth.Fresh) needs no backfill, because it misses only its dead letters. But filters drop changes before they
+// reach a sink. So if filters have changed, a fresh output may have missed changes too.
 func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 	hasWritten := f.hasBirth && f.birth.Begun && f.birth.Stage != state.Waiting
 	if !CanBeFilled(s) || !hasWritten {

@@ -51,7 +51,7 @@ func With[T any](name string, make func(ctx context.Context, settings T) (pipeli
 	}}
 }
 
-// goSink is the code of [With].
+// goSink has the functions of a Go sink that [With] registered.
 type goSink struct {
 	check func(config.With) error // checks the settings
 	make  func(context.Context, config.With) (pipeline.Sink, error)

@@ -17,7 +17,7 @@ import (
 const Generation = 2
 
 // ChangedError reports that a sink's output was written under other settings than those of the file. If the sink wrote
-// to it, old and new rows, documents or objects would mix.
+// to that output, old and new rows, documents or objects would mix.
 type ChangedError struct {
 	Sink     string
 	Settings []string // paths of the settings that differ
@@ -82,12 +82,13 @@ type opened struct {
 	// changed has settings that differ and are accepted because the output is empty. It is nil if no settings differ
 	changed *ChangedError
 
-	// replaces is the stored birth, if birth will replace it. It is zero if birth is the stored birth
+	// replaces is the stored birth, if replaceBirth has set a new birth that will replace it. Otherwise replaces is
+	// zero
 	replaces state.Birth
 }
 
-// replaceBirth sets another birth. storeBirth stores that birth after every sink of the file was accepted. Until then
-// the user can cancel the command or restore the settings.
+// replaceBirth sets o.birth to next. storeBirth stores next after every sink of the file was accepted. Until then the
+// user can cancel the command or restore the settings.
 func (o *opened) replaceBirth(next state.Birth) {
 	if o.replaces.ID == "" {
 		o.replaces = o.birth
@@ -114,8 +115,9 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 }
 
 // openFingerprinted opens the store of a sink. It refuses an output that was written under other settings than those of
-// the file, and an output of another state. It returns the birth of the output. If the file names no state, the birth
-// is zero, except for its ID if the options set one.
+// the file, and an output of another state. It returns the birth of the output. The birth is zero if the file names no
+// state. If the store keeps no fingerprints (for example a store of [PlanOnly]), the birth has only the ID that
+// [BornAs] sets.
 func openFingerprinted[T any](
 	ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error),
 ) (store T, birth state.Birth, err error) {
@@ -167,8 +169,9 @@ func (a *assembly) openOutput(
 	return o.birth, nil
 }
 
-// acceptSettings compares the fingerprint of an output with the file. The error is that of another generation, or of
-// settings that the output cannot take. needsBackfill reports that the output needs a backfill under its new settings.
+// acceptSettings compares the fingerprint of an output with the file. It returns an error if the output has another
+// generation, or cannot take the settings of the file. needsBackfill reports that the output needs a backfill under its
+// new settings.
 func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (needsBackfill bool, err error) {
 	storedPrint := o.foundOutput.print
 	switch {

@@ -41,7 +41,8 @@ type withoutEffect struct{ reason string }
 // String returns a text with the reason.
 func (w withoutEffect) String() string { return "no effect: " + w.reason }
 
-// Write writes the deliveries that have an effect, and then stores that the output is not fresh if one of ds ends that.
+// Write writes the deliveries that have an effect. Then it stores that the output is no longer fresh, if one of ds ends
+// the freshness.
 func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var selected []int
 	for i := range ds {

@@ -22,8 +22,9 @@ func KeysOnly() FilterOption { return func(f *goFilter) { f.keysOnly = true } }
 // Several goroutines call keep at once. keep must be pure: the same change always has the same result. An error
 // dead-letters the change. The change is valid until keep returns, and its sensitive attributes are not masked.
 //
-// If the pipeline has a view, an aggregate or a search index behind the filter, the filter must have the option
-// [KeysOnly]. Another filter could drop the change with which an item leaves the sink. So Assemble returns an error.
+// If the pipeline has a view, an aggregate or a search index after the filter, the filter must have the option
+// [KeysOnly]. Otherwise Assemble returns an error, because the filter could drop the change with which an item leaves
+// the sink.
 func WithFilter(name string, keep func(c *record.Change) (bool, error), opts ...FilterOption) Extension {
 	f := goFilter{keep: keep}
 	for _, o := range opts {
@@ -54,8 +55,8 @@ func (f goFilter) Match(c *record.Change) (bool, error) {
 	return f.keep(c)
 }
 
-// OnlyFilters adds the filters of the extensions, and no other code of them. It is for a pipeline that only plans the
-// sinks of the file.
+// OnlyFilters adds the filters of the extensions, and none of their other code. It is for a pipeline that only plans
+// the sinks of the file.
 func OnlyFilters(exts ...Extension) Option {
 	return optionFunc(func(a *assembly) { maps.Copy(a.goFilters, codeOf(exts).goFilters) })
 }
@@ -68,7 +69,7 @@ func PassMissingFilters() Option {
 
 // filter returns a filter of the file. For a filter that is Go code, it returns that code. If the program lacks the
 // code, it returns a filter that keeps every change. [assembly.checkFilters] returns an error if the pipeline may not
-// run so.
+// run without the code.
 func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 	g, isGo := f.(*config.GoFilter)
 	if !isGo {
@@ -85,7 +86,7 @@ func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 //
 //   - a Go sink or filter without code
 //   - settings that a Go sink does not accept
-//   - a filter that reads more than keys before a state sink
+//   - a Go filter that reads more than keys, before a view, an aggregate or a search index
 //   - a function for an entity that the file does not have
 //
 // Without extensions CheckExtensions returns nil; [Missing] then names the code that is lacking.
@@ -126,8 +127,8 @@ func (a *assembly) checkFilters() error {
 	return nil
 }
 
-// fileFilters returns the Go filters of the file that the pipeline runs. Of the filters of sinks, a backfill runs only
-// those of its own sinks.
+// fileFilters returns the Go filters of the file that the pipeline runs. A backfill does not run the filters of sinks
+// that it does not fill.
 func (a *assembly) fileFilters() (code []*config.GoFilter) {
 	all := slices.Clip(a.cfg.Filters)
 	for _, s := range a.cfg.Sinks {

@@ -13,9 +13,9 @@ import (
 // the function of [With] that makes it nor the function of [On]. Each change for that sink counts as suppressed, with
 // the reason. [CustomSinks] returns the names of the sinks that can be held back.
 //
-// A program without extensions can hold back sinks whose code it does not have. With [SuppressEvents] it can also lack
-// the Go functions of detectors. A detector without its function raises no events. [Missing] names the code that is
-// lacking.
+// A program without extensions can hold back sinks whose code it does not have. With [SuppressEvents] the program can
+// also lack the Go functions of detectors. A detector without its function raises no events. [Missing] names the code
+// that is lacking.
 func HoldCustom(reason string, names ...string) Option {
 	return optionFunc(func(a *assembly) { a.holdReason, a.notHeld = reason, names })
 }
@@ -101,8 +101,8 @@ func (a *assembly) checkNotHeld() error {
 	return nil
 }
 
-// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. The text names the Go
-// code that would get a change. The heldSink is also the op of each change.
+// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. Its text names the Go
+// code that would get a change. A heldSink is also the op of each of its changes.
 type heldSink string
 
 var (

@@ -8,7 +8,8 @@ import (
 )
 
 // LargeEvents returns the bucket and the folder for events that are too large for a message. They are in the folder of
-// the first archive, or else in that of dead letters. The bucket is "" if the file names neither.
+// the first archive that names a bucket, or else in the folder of dead letters. The bucket is "" if the file names
+// neither.
 func LargeEvents(cfg *config.Config) (bucket, folder string) {
 	if bucket, folder = archiveFolder(cfg); bucket == "" && cfg.DeadLetters != nil {
 		return cfg.DeadLetters.Bucket, WithTrailingSlash(cfg.DeadLetters.Prefix)

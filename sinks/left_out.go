@@ -34,7 +34,7 @@ func hasOutput(cfg *config.Config, b state.Birth) bool {
 }
 
 // canMiss reports whether the output of a birth becomes wrong if a change is not written. It does if the output depends
-// on the table's items and is not still waiting for a backfill.
+// on the table's items, was written before, and is not waiting for a backfill.
 func canMiss(b state.Birth) bool {
 	kind, _, _ := strings.Cut(b.Target, " ")
 	dependsOnItems := kind == "table" || kind == "index"

@@ -61,7 +61,7 @@ func WithTelemetry(t trace.TracerProvider, m metric.MeterProvider) Option {
 }
 
 // WithBounds limits the memory of a run: the workers that prepare pages, the bytes of pages, and the number of changes.
-// 0 is the pipeline's default. The changes of one archive object may need more bytes than that. They are then kept
+// 0 is the pipeline's default. The changes of one archive object may need more bytes than the limit. They are then kept
 // compressed, in up to the same amount of additional memory.
 func WithBounds(workers int, bytes int64, changes int) Option {
 	return optionFunc(func(a *assembly) {
@@ -75,9 +75,9 @@ func SuppressEvents(reason string) Option {
 	return optionFunc(func(a *assembly) { a.suppress = reason })
 }
 
-// Finite declares that the source ends, as in a replay. A batch that waits to be full then waits for the end of the
-// source, and not for a time. So the same input makes the same objects of an archive, however fast it is read. Without
-// Finite an object also ends at an age (roll.age).
+// Finite declares that the source ends, as in a replay. A batch that waits for more changes then ends when it is full
+// or when the source ends, and not after a time. So the same input makes the same archive objects, however fast it is
+// read. Without Finite an object also ends at an age (roll.age).
 func Finite() Option {
 	return optionFunc(func(a *assembly) { a.finite = true })
 }
@@ -105,10 +105,10 @@ type BackfillOptions struct {
 	Views map[string]*view.Sink
 }
 
-// Backfill makes a pipeline of some sinks. Its source is a snapshot of the table, or an archive of its changes. It
-// raises no events. Several items may claim one row of a view. The claims that do not get the row wait, and are not
-// dead letters. A Go sink ([With], [On]) gets each item as a change with the operation SNAPSHOT. If order matters to a
-// Go sink, it must compare versions, because changes of the stream are newer than items of a snapshot.
+// Backfill makes a pipeline of some sinks. Its source is a snapshot of the table, or an archive of the table's changes.
+// The pipeline raises no events. Several items may claim one row of a view. The claims that do not get the row wait,
+// and are not dead letters. A Go sink ([With], [On]) gets each item as a change with the operation SNAPSHOT. If order
+// matters to a Go sink, it must compare versions, because changes of the stream are newer than items of a snapshot.
 func Backfill(o BackfillOptions) Option {
 	return optionFunc(func(a *assembly) { a.backfill, a.finite = &o, true })
 }
@@ -120,14 +120,14 @@ func Redrive() Option {
 }
 
 // BornAs sets the births of outputs for sinks that only plan. births maps the name of a sink to the ID of its birth, as
-// [Births] returns it. With these IDs the sinks find the items that the state keeps under them.
+// [Births] returns it. The state keeps items under these IDs. So the sinks need the IDs to find their items.
 func BornAs(births map[string]string) Option {
 	return optionFunc(func(a *assembly) { a.bornAs = births })
 }
 
 // SourceWasRead declares that the pipeline has read its source before. how is the evidence, such as "leases say that it
-// was read"; "" means that it is unknown whether it has. If how is not "" and the state has no birth of any output, the
-// state was lost, and Assemble returns an error.
+// was read"; "" means that it is unknown whether the source was read. If how is not "" and the state has no birth of
+// any output, the state was lost, and Assemble returns an error.
 func SourceWasRead(how string) Option {
 	return optionFunc(func(a *assembly) { a.readBefore = how })
 }

@@ -91,7 +91,8 @@ func storedBirths(ctx context.Context, births state.Births) (map[outputKey]state
 type birthRecords struct {
 	births   state.Births
 	identity string // identity of the state
-	// started means that the pipeline has written before. An output without a birth is then an added one
+	// started means that the pipeline has written before. Then an output without a birth is of a sink that was added
+	// later
 	started    bool
 	stored     map[outputKey]state.Birth // by sink and target
 	lostReason string                    // the evidence that the state was lost; "" if there is no evidence
@@ -182,7 +183,7 @@ func (f *foundOutput) lost(format string, args ...any) error {
 	return state.NewLostError(f.sink, fmt.Sprintf(format, args...))
 }
 
-// checkRecorded returns a [state.LostError] if an output is not the one that the state has a birth of.
+// checkRecorded returns a [state.LostError] if an output is not the output that the birth in the state describes.
 func (m *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error {
 	switch b := f.birth; {
 	case !b.Begun: // nothing was written yet
@@ -241,8 +242,8 @@ func quoteID(id string) string {
 }
 
 // ensureBirth checks an output, and sets f.birth to its birth. If the state has no birth of the output, ensureBirth
-// records a new one. If the pipeline has written before, a new output missed those changes. So if a backfill can fill
-// the output, it waits.
+// records a new one. If the pipeline has written before, a new output has missed changes. If fillable is true, the new
+// output then waits for a backfill.
 func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
 	err := m.check(ctx, f)
 	if err != nil && !f.hasBirth {

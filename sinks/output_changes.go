@@ -20,8 +20,8 @@ type OutputChange struct {
 	Birth  state.Birth // recorded identity of the output; zero if the state has none
 
 	Settings []SettingChange // settings that differ, for a changed sink
-	// Problem is the reason why a start would be refused although no setting differs, and what to do. It is "" if a
-	// start would not be refused for such a reason
+	// Problem says why a start would be refused although no setting differs, and what to do. It is "" if there is no
+	// such reason
 	Problem string
 
 	CanBeFilled bool // a backfill can fill the sink
@@ -87,7 +87,8 @@ func isCompared(s config.Sink, names []string) bool {
 	return s.Custom == nil && isNamed
 }
 
-// removedOutputs returns the recorded outputs that are not in the file, sorted. inFile are those of the file.
+// removedOutputs returns the recorded outputs that belong to no sink of the file, sorted. inFile has the outputs of the
+// file's sinks.
 func (m *birthRecords) removedOutputs(inFile []OutputChange) (removed []OutputChange) {
 	for _, b := range m.stored {
 		isInFile := slices.ContainsFunc(inFile, func(c OutputChange) bool {

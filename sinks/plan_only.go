@@ -15,8 +15,8 @@ import (
 )
 
 // PlanOnly returns stores for pipelines that only plan. A pipeline over these stores can explain a change
-// ([pipeline.Pipeline.Explain]). Its Run fails at the first write. It has no metrics:
-// a meter would keep it in memory for ever.
+// ([pipeline.Pipeline.Explain]). Its Run fails at the first write. It has no metrics, because a meter would keep the
+// pipeline in memory for ever.
 func PlanOnly() Stores { return planOnly{} }
 
 type planOnly struct{}

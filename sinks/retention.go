@@ -30,9 +30,9 @@ func (a *assembly) rowRetention(
 	return a.sinkRetention(ctx, store, birth, isEmpty, ErrNotEmpty)
 }
 
-// sinkRetention returns the retention of a store. If the output began after the store was born, Born is the time when
-// the output began. The store cannot have forgotten anything of an output that did not exist. With [Rebuild] it returns
-// notEmpty if the output is not empty. isEmpty is nil if the store forgets nothing.
+// sinkRetention returns the retention of a store. If the output began after the store was born, Born in the result is
+// the time when the output began. Before that time the store cannot have forgotten anything of the output. With
+// [Rebuild] it returns notEmpty if the output is not empty. isEmpty is nil if the store forgets nothing.
 func (a *assembly) sinkRetention(
 	ctx context.Context, store any, birth state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error,
 ) (state.Retention, error) {

@@ -147,7 +147,7 @@ func rowKey(cs []config.Column) (pk, sk view.Attribute) {
 	return key[0], sk
 }
 
-// keyAttributes returns the attributes of a view's rows.
+// keyAttributes returns columns as attributes of a view's rows.
 func keyAttributes(columns []config.Column) []view.Attribute {
 	attributes := make([]view.Attribute, len(columns))
 	for i, c := range columns {
@@ -202,8 +202,7 @@ func Fields(s *config.Search) search.Fields {
 	return f
 }
 
-// setArchive sets the sink of r. It also sets the limits of the batches of r, since each batch becomes an object of the
-// archive.
+// setArchive sets the sink of r. It also sets the batch limits of r, since each batch becomes an object of the archive.
 func (a *assembly) setArchive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	store, _, err := openFingerprinted(ctx, a, s, a.stores.Archive)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// Mask returns the mask of cfg's sensitive attributes. It is for everything of a change that people see. The mask is
+// Mask returns the mask of cfg's sensitive attributes. It must mask every part of a change that people see. The mask is
 // nil if no attribute is sensitive.
 func Mask(cfg *config.Config) (*mask.Mask, error) {
 	m, err := mask.New(cfg.Sensitive, []byte(cfg.HMACKey))

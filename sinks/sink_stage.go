@@ -17,7 +17,7 @@ import (
 // Values of state.Birth.Run for outputs that no backfill fills. A birth is the recorded identity of one output.
 const (
 	RebuildRun = "rebuild" // `replay --rebuild` fills or filled the output
-	NoRun      = "none"    // the user decided that the output begins with the changes of that moment
+	NoRun      = "none"    // the user decided that the output begins with the changes from that moment on
 )
 
 // CanBeFilled reports whether a backfill fills the sink even if it does not name the sink. It does if the sink's output
@@ -111,7 +111,7 @@ func (a *assembly) beginRebuild(b state.Birth) error {
 	return nil
 }
 
-// FinishRebuild sets the stage of the outputs of cfg that a rebuild has filled to Live. Call it after the run has ended
+// FinishRebuild sets the stage Live for the outputs of cfg that a rebuild has filled. Call it after the run has ended
 // without an error.
 func FinishRebuild(ctx context.Context, cfg *config.Config, births state.Births) error {
 	var filled []state.Birth

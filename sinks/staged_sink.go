@@ -21,9 +21,9 @@ const (
 var errWaits = errs.New(
 	"the sink waits to be filled: fill it first by `tablewake backfill`, which brings what the table holds, and redrive again")
 
-// maxStageAge is the age up to which a Write uses a stage that was read earlier. A floor is set at least 15 s ahead. So
-// every process knows the stage before the time of the floor, and writes each change after the floor before it
-// acknowledges the change.
+// maxStageAge is the age up to which a Write uses a stage that was read earlier. When a backfill sets a floor, the
+// floor is at least 15 s in the future. So every process knows the stage before the time of the floor, and writes each
+// change after the floor before it acknowledges that change.
 const maxStageAge = 10 * time.Second
 
 // stagedSink is a sink that a backfill fills, filled or will fill. While the sink waits, stagedSink writes nothing.
@@ -34,7 +34,8 @@ type stagedSink struct {
 	now     func() time.Time
 	redrive bool // a change fails while the sink waits
 
-	free   chan struct{} // lends birth (the recorded identity of the output) and readAt
+	// free holds one value. Whoever has received the value may use birth (the output's recorded identity) and readAt.
+	free   chan struct{}
 	birth  state.Birth
 	readAt time.Time // when birth was read; the zero time before the first Write
 }
@@ -47,9 +48,9 @@ func newStagedSink(sink pipeline.Sink, births state.Births, birth state.Birth, r
 	return s
 }
 
-// currentBirth returns the birth of the output, as it was read at most maxStageAge ago. A live sink is not read again:
-// it stays live, since it is filled only once. The age is measured by the wall clock, because the monotonic clock of a
-// frozen Lambda function stands still.
+// currentBirth returns the birth of the output, as it was read at most maxStageAge ago. The birth of a live sink is not
+// read again: the sink stays live, since it is filled only once. The age is measured by the wall clock, because the
+// monotonic clock of a frozen Lambda function stands still.
 func (s *stagedSink) currentBirth(ctx context.Context) (state.Birth, error) {
 	select {
 	case <-s.free:
@@ -108,7 +109,8 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return s.writeSelected(ctx, ds, selected, failed)
 }
 
-// writeSelected writes some of the deliveries ds. selected has their indexes, and failed the errors of the others.
+// writeSelected writes some of the deliveries ds. selected has the indexes of these deliveries. failed has the errors
+// of the other deliveries.
 func (f forwarder) writeSelected(
 	ctx context.Context, ds []pipeline.Delivery, selected []int, failed pipeline.BatchError,
 ) error {

@@ -51,7 +51,8 @@ func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.C
 }
 
 // configLocation returns the location of the configuration: a path, s3://BUCKET/KEY or ssm:NAME. It is the value of
-// configVariable, otherwise the file in the package, otherwise the file layer. It returns an error if there is none.
+// configVariable. If that is not set, it is tablewake.yaml in the function's package, or else the path in layer.
+// configLocation returns an error if neither file exists.
 func configLocation(env environment, layer string) (string, error) {
 	if location, _ := env(configVariable); location != "" {
 		return location, nil
@@ -68,8 +69,9 @@ func configLocation(env environment, layer string) (string, error) {
 		inPackage, layer, configVariable)
 }
 
-// fetchConfig returns the text of the configuration at a location. It also returns read, which reads the files that the
-// configuration names. They are in the same folder as the configuration. For a parameter they are in the package.
+// fetchConfig returns the text of the configuration at a location. It also returns read, a function that reads the
+// files that the configuration names. These files are in the folder of the configuration. If the configuration is a
+// parameter, they are in the function's package.
 func fetchConfig(
 	ctx context.Context, sdk aws.Config, env environment, params *parameters, location string,
 ) (text []byte, read func(string) ([]byte, error), err error) {
@@ -106,7 +108,7 @@ func getObject(ctx context.Context, client *s3.Client, bucket, key string) ([]by
 	return b, nil
 }
 
-// folderReader returns a function that reads files. A relative path is a path in dir.
+// folderReader returns a function that reads files. Relative paths are relative to dir.
 func folderReader(dir string) func(file string) ([]byte, error) {
 	return func(file string) ([]byte, error) {
 		if !filepath.IsAbs(file) {

@@ -21,10 +21,10 @@ type parameters struct {
 
 	client *ssm.Client // nil until the first parameter is read
 	known  map[string]string
-	err    error // the first error of a parameter that a variable names
+	err    error // the first error of reading a parameter that an environment variable names
 }
 
-// get returns the decrypted value of the parameter name.
+// get returns the decrypted value of the parameter that has the given name.
 func (p *parameters) get(name string) (string, error) {
 	if value, ok := p.known[name]; ok {
 		return value, nil
@@ -47,8 +47,9 @@ func (p *parameters) get(name string) (string, error) {
 	return p.known[name], nil
 }
 
-// environment returns env with the value of the parameter in place of ssm:PARAMETER. If a parameter cannot be read, its
-// variable is not set, and p.err is.
+// environment returns a lookup of env's variables. If the value of a variable is ssm:PARAMETER, the lookup returns the
+// value of that parameter. If the parameter cannot be read, the lookup reports that the variable is not set, and sets
+// p.err.
 func (p *parameters) environment(env environment) environment {
 	return func(name string) (string, bool) {
 		value, set := env(name)

@@ -41,8 +41,8 @@ func newRedriver(
 	}, nil
 }
 
-// maxBatchBytes is the largest object that Lambda writes for a discarded batch. An event has up to 6 MB, and is escaped
-// in the object.
+// maxBatchBytes is the largest object that Lambda writes for a discarded batch. The object holds one event of up to 6
+// MB, and escaping makes it larger.
 const maxBatchBytes = 64 << 20
 
 // objects reads the objects with the batches that Lambda discarded.

@@ -56,7 +56,8 @@ func (e *Error) Error() string {
 // Redacted returns Error: the text holds no data of an item.
 func (e *Error) Redacted() string { return e.Error() }
 
-// Describe returns the class for logs: that of the service's code, or else that of the cause. field is always "".
+// Describe returns the class for logs. The class is "clock" if the clock of this machine is wrong. Otherwise it is the
+// class of the service's code, or else the class of the cause. field is always "".
 func (e *Error) Describe() (class, field string) {
 	if e.Err != nil && IsClockSkewed(e.Err) {
 		return "clock", ""
@@ -70,7 +71,7 @@ func (e *Error) Describe() (class, field string) {
 	return kindClasses[KindOf(e.Err)], ""
 }
 
-// kindClasses has the class for logs of each kind.
+// kindClasses has the class for logs that belongs to each kind.
 var kindClasses = [...]string{
 	Refused: "refused_request", Transient: "unavailable", Denied: "denied", Missing: "missing",
 }
@@ -106,7 +107,8 @@ func (e *Error) cause() string {
 
 // CallError returns the error of a call, marked for the pipeline. A transient failure is marked with the wait that the
 // server requested. A failure is fatal if the credentials are wrong or the target is missing. Any other failure is
-// permanent. hints has the advice for each kind. CallError returns nil for a nil err.
+// permanent. If ctx has ended, the failure is transient, and the cause of the end replaces err. hints has the advice
+// for each kind. CallError returns nil for a nil err.
 func CallError(ctx context.Context, op string, err error, hints map[Kind]string) error {
 	if err == nil {
 		return nil
@@ -147,7 +149,7 @@ func mark(e *Error, kind Kind, after time.Duration) error {
 // KindOf classifies the error of a call. The first rule that applies decides:
 //
 //  1. The SDK has corrected its clock and will sign the next request with the server's time: transient.
-//  2. A known code of a service.
+//  2. A known code of a service: the kind of the code.
 //  3. The SDK retries the error: transient.
 //  4. A status of throttling or of a failing server, or an answer that broke off: transient.
 //  5. A status without a code, which comes from a proxy and not from the service: transient.
@@ -224,8 +226,8 @@ func Code(err error) string {
 }
 
 // isMadeFromStatus reports whether S3 gave no code, and the SDK made one from the HTTP status, such as NotFound from
-// 404. The code of a HEAD does not count as made, although the SDK makes it: its answers have no body, so no other code
-// exists.
+// 404. For a HEAD it returns false, although the SDK makes these codes, too. The answer to a HEAD has no body, so there
+// is no other code.
 func isMadeFromStatus(err error, api smithy.APIError) bool {
 	op, ok := errors.AsType[*smithy.OperationError](err)
 	isOtherCall := !ok || op.ServiceID != "S3" || strings.HasPrefix(op.OperationName, "Head")

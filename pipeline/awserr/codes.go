@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// codes has the codes that say more than an HTTP status. They come from the services' API references and their lists of
-// common errors.
+// codes lists the codes of each kind. They say more than an HTTP status. They come from the services' API references
+// and their lists of common errors.
 var codes = map[Kind][]string{
 	Transient: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -34,8 +34,8 @@ var codes = map[Kind][]string{
 	},
 }
 
-// KindOfCode returns the kind of a code. known is false for a code that says no more than the HTTP status of its
-// answer.
+// KindOfCode returns the kind of a code. A code of KMS is Denied, unless codes lists it. known is false for any other
+// code that codes does not list. The HTTP status of the answer says as much as such a code.
 func KindOfCode(code string) (kind Kind, known bool) {
 	code = withoutNamespace(code)
 	if code == "" {

@@ -20,7 +20,7 @@ import (
 // Answers with other statuses pass unchanged: package awserr decides what an answer without an error code means.
 func Verify(client bounded.Doer) bounded.Doer { return verifier{client, bounded.Answer, checkOfCall} }
 
-// checkOfCall returns the check of the answer to a call.
+// checkOfCall returns the function that checks the body of the answer to a call.
 func checkOfCall(req *http.Request) func([]byte) error {
 	_, op, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
 	return func(body []byte) error { return check(body, required[op]) }
@@ -29,7 +29,7 @@ func checkOfCall(req *http.Request) func([]byte) error {
 type verifier struct {
 	client   bounded.Doer
 	maxBytes int64                                  // maximum bytes that are read of an answer
-	checkOf  func(*http.Request) func([]byte) error // check of the body that answers a request; nil: it is not read
+	checkOf  func(*http.Request) func([]byte) error // returns the check of the answer to a request; nil: no check
 }
 
 // required maps calls of DynamoDB to a member that all their answers have.
@@ -103,8 +103,8 @@ func (e *Error) Describe() (class, field string) { return "foreign_answer", "" }
 func (e *Error) RetryableError() bool { return true }
 
 // VerifyS3 returns a client that accepts the answer of a listing, or of a read of tags, only if it is S3's whole
-// document. Any other body of a 2xx answer is an [Error], so the SDK retries the call. Without VerifyS3 the SDK takes
-// an empty body, or a proxy's page, for an empty listing: the objects would be missing in what is read.
+// document. Any other body of a 2xx answer is an [Error], so the SDK retries the call. Without VerifyS3, the SDK takes
+// an empty body or a proxy's page for an empty listing, and the caller misses the objects.
 func VerifyS3(client bounded.Doer) bounded.Doer {
 	return verifier{client, bounded.Answer, func(req *http.Request) func([]byte) error {
 		root := rootOf(req)
@@ -115,7 +115,7 @@ func VerifyS3(client bounded.Doer) bounded.Doer {
 	}}
 }
 
-// checkDocument returns nil if body is a whole document with this root.
+// checkDocument returns nil if body is a whole XML document whose root element is named root.
 func checkDocument(body []byte, root string) error {
 	hasStart := bytes.Contains(body, []byte("<"+root))
 	hasEnd := bytes.HasSuffix(bytes.TrimSpace(body), []byte(root+">"))
@@ -125,7 +125,7 @@ func checkDocument(body []byte, root string) error {
 	return nil
 }
 
-// rootOf returns the name of the document that answers a request, "" if the answer is not checked.
+// rootOf returns the name of the root element in the answer to a request. It returns "" if the answer is not checked.
 func rootOf(req *http.Request) string {
 	query := req.URL.Query()
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// scopeOf returns the scope of a sink's `of`, or nil. For a notify sink without `of`, it is the scope of the entities
-// of the sink's events, if every event has entities.
+// scopeOf returns the scope of a sink's `of`, or nil. A notify sink without `of` gets the scope of the entities that
+// its events are limited to. If an event is not limited to entities, the scope is nil.
 func (c *checker) scopeOf(s *Sink) *entity.Scope {
 	names := c.cfg.EventEntities(s)
 	if s.Scope != nil || len(names) == 0 {
@@ -20,7 +20,7 @@ func (c *checker) scopeOf(s *Sink) *entity.Scope {
 }
 
 // EventEntities returns the names of the entities whose items can raise a notify sink's events. It returns nil for
-// other sinks, and if any item can raise one of the events.
+// other sinks. It also returns nil if one of the events is not limited to entities.
 func (cfg *Config) EventEntities(s *Sink) []string {
 	if s.Notify == nil {
 		return nil
@@ -36,8 +36,8 @@ func (cfg *Config) EventEntities(s *Sink) []string {
 	return names
 }
 
-// bindAttributes resolves the attributes of a notify sink's events. An attribute is a name that keys bind, a path, or a
-// path that is written as item.PATH.
+// bindAttributes resolves the attributes of a notify sink's events. An attribute is a path, a path that is written as
+// item.PATH, or a name that keys bind. For example, the key pattern 'ORDER#{OrderId}' binds the name OrderId.
 func (c *checker) bindAttributes(s *Sink) {
 	sc := c.scopeOf(s)
 	if sc == nil {
@@ -53,8 +53,8 @@ func (c *checker) bindAttributes(s *Sink) {
 	}
 }
 
-// unboundPath returns the path that v means in a scope whose entities do not all bind it. ok is false if a problem was
-// reported.
+// unboundPath returns the path that v means if v is not a name that all entities of the scope bind. ok is false if a
+// problem was reported.
 func (c *checker) unboundPath(v *value, sc *entity.Scope) (path item.Path, ok bool) {
 	bound, unbound := splitByName(sc, v.Source)
 	isBoundBySome := len(bound) > 0 && len(unbound) > 0
@@ -83,8 +83,8 @@ func splitByName(sc *entity.Scope, name string) (bound, unbound []string) {
 	return bound, unbound
 }
 
-// bindValues resolves the values of an aggregate. A value is a name that keys bind, a path, or a path that is written
-// as item.PATH.
+// bindValues resolves the values of an aggregate. The operand of a value is a path, a path that is written as
+// item.PATH, or a name that keys bind.
 func (c *checker) bindValues(s *Sink) {
 	if s.Scope == nil {
 		return

@@ -68,7 +68,8 @@ func (c *checker) checkTTLInSample(sample sampleShapes) {
 	c.Warn(&c.cfg.Source.TTLAttribute, hint, "%s", message)
 }
 
-// checkKeyPrefix warns of a key prefix with which no key of the sample begins. Its name is that of the key attribute.
+// checkKeyPrefix warns if no item of the sample has a key that begins with a prefix. v.Name is the key attribute, and
+// v.Text() is the prefix.
 func (c *checker) checkKeyPrefix(v *value, items []item.Image) {
 	hasPrefix := func(m item.Image) bool {
 		attribute, _ := m.Get(v.Name)
@@ -105,7 +106,7 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 	return texts, possible
 }
 
-// sampleShapes has the items of a sample, for the shapes that they have: attributes with types.
+// sampleShapes has the shapes of a sample's items. A shape has attributes with their types.
 type sampleShapes struct {
 	all      entity.Sampled
 	byEntity map[string]*entity.Sampled // items of each entity, by its name

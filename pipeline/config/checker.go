@@ -45,16 +45,16 @@ type checker struct {
 	localOnly Problems            // problems for [Config.LocalOnly]
 	notLive   Problems            // problems for [Config.NotLive]
 	sinks     []*Sink             // sinks with exactly one kind, in the order of the file
-	ofNames   map[string][]string // names of each `of`, by the field of the object that contains it
-	forEach   map[string]bool     // set of fields of the sinks that have for_each
+	ofNames   map[string][]string // names in each `of`, by the Field of the object around the `of`
+	forEach   map[string]bool     // the Field of each object that has for_each
 
-	wrongOfFields  map[string]bool // set of fields of the objects whose `of` names an unknown entity
-	stateless      []string        // sinks that need a state table, if the file names none
+	wrongOfFields  map[string]bool // the Field of each object whose `of` names an unknown entity
+	stateless      []string        // sinks that need a state table; only set if the file names no state table
 	firstStateless int             // index in localOnly of the problem about stateless
 
-	constants        map[*value]bool // templates that have a warning that they are constants
-	undeclared       map[*value]bool // values that have a problem that a name is not declared
-	lacksPlaceholder map[*value]bool // patterns of keys that have a problem that a placeholder is missing
+	constants        map[*value]bool // templates with a warning that they are constants
+	undeclared       map[*value]bool // values with a problem about an undeclared name
+	lacksPlaceholder map[*value]bool // patterns of keys with a problem about a missing placeholder
 }
 
 // failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.

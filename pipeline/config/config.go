@@ -58,7 +58,7 @@ type Source struct {
 	Line int   `key:"@"`
 	_    Table `key:"table" doc:"Name or ARN of the table."`
 	_    Table `key:"stream" is:"stream" doc:"ARN of the table's stream."`
-	// Tables includes the table that the key table or stream names.
+	// Tables includes the table of the key `table` or `stream`.
 	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."`
 	TTLAttribute  string   `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
 	DynamoDBLocal bool     `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`
@@ -69,7 +69,7 @@ type Source struct {
 	Kinesis       string   `key:"kinesis" is:"kinesis" doc:"ARN of the Kinesis stream that source.table writes to, which a Lambda reads instead of the table's own."`
 }
 
-// Made adds the table that the key table or stream names to Tables.
+// Made adds the table of the key `table` or `stream` to Tables.
 func (s *Source) Made(_ *yamlbind.File, v *value) {
 	for _, k := range []string{"table", "stream"} {
 		if t := yamlbind.As[Table](v.Get(k)); t.Name != "" {
@@ -203,7 +203,7 @@ const (
 	MetricsNone    Metrics = "none"
 )
 
-// Load reads the file at path with the environment of the process. The error is
+// Load reads the file at path. It takes the values of ${NAME} from the environment of the process. The error is
 // [Problems], or an error of reading the file.
 func Load(path string) (*Config, error) {
 	b, err := os.ReadFile(path)

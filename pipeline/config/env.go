@@ -26,7 +26,7 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 	return b.String(), ""
 }
 
-// templateContext is what a position of a template is in.
+// templateContext says in which part of a template a position is.
 type templateContext uint8
 
 const (
@@ -36,7 +36,8 @@ const (
 	inArgument                        // the argument of a function
 )
 
-// writeTemplate writes text of a template that begins in a context. It returns the context of what follows.
+// writeTemplate writes one part of a template's text. context is the context at the start of text. writeTemplate
+// returns the context at the end of text.
 func writeTemplate(b *strings.Builder, text string, context templateContext) templateContext {
 	for i := 0; i < len(text); i++ {
 		ch := text[i]
@@ -78,9 +79,9 @@ func writeTemplate(b *strings.Builder, text string, context templateContext) tem
 	return context
 }
 
-// expressionSource joins the parts of an expression. Values of the environment are text: inside a string literal they
-// become a part of the literal, elsewhere a string literal of their own. If a value is inside a raw string literal, it
-// returns a problem.
+// expressionSource joins the parts of an expression. A value of the environment is text. Inside a string literal, it
+// becomes a part of the literal. Elsewhere, it becomes a string literal of its own. problem is not "" if a value is
+// inside a raw string literal, because nothing can be escaped there.
 func expressionSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
 	var around stringLiteral
@@ -106,8 +107,8 @@ type stringLiteral struct {
 	raw   bool
 }
 
-// writeExpression writes text of an expression that begins in a string literal. It returns the literal around what
-// follows.
+// writeExpression writes one part of an expression's text. around is the string literal at the start of text.
+// writeExpression returns the string literal at the end of text.
 func writeExpression(b *strings.Builder, text string, around stringLiteral) stringLiteral {
 	for i := 0; i < len(text); i++ {
 		ch := text[i]

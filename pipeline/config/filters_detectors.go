@@ -27,8 +27,8 @@ type Filter struct {
 	action *value         // drop, keep or func
 }
 
-// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. It is the only filter reading more
-// than keys that is allowed before a state sink (a sink that keeps state).
+// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. Filters before a state sink (a
+// sink that keeps state) may read only keys. A filter that drops TTL deletes is the exception.
 func (f Filter) dropsTTLDeletes() bool {
 	return f.action.Name == "drop" && f.action.Text() == "ttl_deletes"
 }
@@ -70,13 +70,13 @@ func (c *checker) filters(v *value) []Filter {
 	nameCounts := make(map[string]int)
 	for _, entry := range v.All() {
 		if len(entry.Entries) != 1 {
-			continue // the binding has reported it
+			continue // yamlbind has reported it
 		}
 		action := entry.Entries[0] // drop, keep or func
 		f := Filter{Line: entry.Node.Line, action: action}
 		if action.Name == "func" {
 			if action.Text() == "" {
-				continue // the binding has reported it
+				continue // yamlbind has reported it
 			}
 			f.Name = c.filterName(action, nameCounts)
 			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, problem: c.Problem(action, "", "")}
@@ -98,8 +98,8 @@ func (c *checker) filters(v *value) []Filter {
 	return filters
 }
 
-// filterName returns the name of a filter. nameCounts has the numbers of filters by name, and filterName counts this
-// one. A default name that is taken gets a number.
+// filterName returns the name of a filter. nameCounts has the number of filters with each name, and filterName adds
+// this filter. If a default name is taken, filterName appends a number.
 func (c *checker) filterName(action *value, nameCounts map[string]int) string {
 	given := action.Get("name")
 	name := cmp.Or(given.Text(), defaultFilterName(action))
@@ -130,8 +130,8 @@ func defaultFilterName(action *value) string {
 	return word
 }
 
-// conditionKey returns the key that defines a condition, such as op, any or expr. It skips the key name. It returns nil
-// if the condition is a single word.
+// conditionKey returns the key that defines a condition, such as op, any or expr. It skips the key `name`. It returns
+// nil if the condition is a single word.
 func conditionKey(v *value) *value {
 	for _, e := range v.All() {
 		if e.Name != "name" {
@@ -217,7 +217,7 @@ func (c *checker) conditions(v *value) []pipeline.Condition {
 	return sound
 }
 
-// allOf returns a condition that is met if entryCondition is met for each entry of a map.
+// allOf returns a condition that is met if entryCondition(e) is met for each entry e of a map.
 func allOf(v *value, entryCondition func(*value) pipeline.Condition) pipeline.Condition {
 	parts := make([]pipeline.Condition, len(v.Entries))
 	for i, e := range v.Entries {

@@ -28,7 +28,7 @@ func (e *ForEach) Spec() *elements.Spec {
 	}
 	p, err := item.ParsePath(e.Path)
 	if err != nil {
-		return nil // the binding has reported it
+		return nil // yamlbind has reported it
 	}
 	return &elements.Spec{Path: p, By: e.By, Max: e.Max}
 }
@@ -74,7 +74,7 @@ func (c *checker) checkForEach(s *Sink) {
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
 	key := c.ValueOf(&v.Key)
 	if !c.hasAllEntries(key, len(v.Key)) {
-		return // the binding has reported it
+		return // yamlbind has reported it
 	}
 	identifiesElement := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() })
 	if !identifiesElement {
@@ -112,11 +112,12 @@ func (c *checker) refuseElement(field **template.Template) {
 		"it reads the element, and the documents of an item are in one place")
 }
 
-// checkCollection checks that the path of a for_each has elements, if its type is declared.
+// checkCollection checks that the value at the path of a for_each has elements. It checks only paths whose type is
+// declared.
 func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 	e, path := *field, c.elementsAt(field)
 	if _, err := item.ParsePath(e.Path); err != nil {
-		return // the binding has reported it
+		return // yamlbind has reported it
 	}
 	const hint = "name a list, a set or a map"
 	attribute, isTopLevel := topLevelAttribute(e.Path)

@@ -69,7 +69,8 @@ func (c *checker) stateSinks() (stateful []*Sink, names []string) {
 	return stateful, names
 }
 
-// checkCommonFilters checks the filters of all sinks, if one of the sinks keeps state.
+// checkCommonFilters checks the filters at the top of the file, which apply to all sinks. They are checked only if a
+// sink keeps state.
 func (c *checker) checkCommonFilters() {
 	stateful, names := c.stateSinks()
 	switch len(names) {
@@ -118,7 +119,7 @@ func (c *checker) checkEvents() {
 		for i, event := range c.ValueOf(&s.Notify.Events).All() {
 			name := event.Text()
 			if name == "" {
-				continue // the binding has reported it
+				continue // yamlbind has reported it
 			}
 			c.FailIf(!slices.Contains(detectors, name), event, yamlbind.Hint(name, detectors, "detect has"),
 				"no detector is named %s", yamlbind.Quoted(name))

@@ -24,7 +24,7 @@ var fixedColumns = []string{
 	"view_type", "identity_type", "identity_principal_id", "size_bytes", "keys", "old", "new",
 }
 
-// checkArchive checks an archive. Each of its keys must belong to its layout and its format.
+// checkArchive checks an archive. Each key in the file must fit the layout and the format of the archive.
 func (c *checker) checkArchive(a *Archive) {
 	c.checkLinger(&a.Roll.Age)
 	c.failOnServersIf(a.Bucket == "", a, "add bucket: NAME", "no bucket is named")

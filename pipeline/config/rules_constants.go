@@ -54,14 +54,16 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 	}
 }
 
-// misreadText is a literal text that was probably meant as a placeholder. The zero value is no such text.
+// misreadText is a literal text that was probably meant as a placeholder. The zero value means that there is no such
+// text.
 type misreadText struct {
 	text      string
 	corrected string // source with the placeholder
 	effect    string // what follows from the mistake: the end of the message
 }
 
-// misreadConstant returns the text of a constant template if the text ends in the name of an attribute.
+// misreadConstant returns the text of a constant template if the text ends in the name of an attribute, or in a
+// built-in name such as @key.
 func misreadConstant(t *template.Template, isName func(string) bool) misreadText {
 	text, isConstant := t.Prefix()
 	if !isConstant {

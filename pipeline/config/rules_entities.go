@@ -75,8 +75,8 @@ func (c *checker) typicalKey() []string {
 	return mostFrequent(keys, func(names []string) string { return fmt.Sprint(names) })
 }
 
-// mostFrequent returns the first of the values whose name is the most frequent one. It returns the zero value if there
-// are no values.
+// mostFrequent counts the values that have the same name(v), and returns the first value with the most frequent name.
+// It returns the zero value if there are no values.
 func mostFrequent[T any](values []T, name func(T) string) (typical T) {
 	counts := make(map[string]int) // by name
 	for _, v := range values {
@@ -106,7 +106,7 @@ func (c *checker) checkKeyShapes(e *Entity) {
 }
 
 // shapesOf returns the shapes of the items of a scope, one for each entity. A shape has the attributes with their
-// types. It returns nil if one of the entities declares no attributes or is broken (see isBroken).
+// types. shapesOf returns nil if one of the entities declares no attributes or is broken (see isBroken).
 func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
@@ -139,7 +139,8 @@ func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	return kind
 }
 
-// kindInFile returns the type that `attributes` at the top declares, unless an entity declares another one.
+// kindInFile returns the type that `attributes` at the top declares. If an entity declares another type for the name,
+// it returns item.Absent.
 func (c *checker) kindInFile(name string) item.Kind {
 	kind := c.cfg.Attributes[name]
 	for _, e := range c.entitySet().All() {
@@ -153,8 +154,8 @@ func (c *checker) kindInFile(name string) item.Kind {
 	return kind
 }
 
-// shapeOf returns the declared shape of an entity's items: the attributes of the entity, of its key, of `attributes` at
-// the top, and of the TTL.
+// shapeOf returns the declared shape of an entity's items. It has the attributes that the entity declares, the
+// attributes that `attributes` at the top declares, the TTL attribute, and the key attributes.
 func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	s := &entity.Shape{Kind: item.KindM}
 	if e.Attributes != nil {
@@ -278,7 +279,7 @@ func (c *checker) boundHint(name string) string {
 }
 
 // declareHint returns a hint with the line that declares a name. inside is the path of the map that contains the name.
-// It is "" if the name is a top-level attribute.
+// inside is "" if the name is a top-level attribute.
 func declareHint(sc *entity.Scope, inside, name string) string {
 	place := "the attributes of " + sc.String()
 	if inside != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// nameCheck checks the names of attributes that one part of the file reads, for example a sink.
+// nameCheck checks the names of attributes that one part of the file reads. For example, a sink is a part.
 type nameCheck struct {
 	c           *checker
 	shapes      []*entity.Shape // shapes that the items can have; nil if they can have any attributes
@@ -91,7 +91,7 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 		return nil
 	}
 	entities := c.entitySet().All()
-	top := &entity.Shape{Kind: item.KindM, Members: []entity.Member{}} // not nil, which allows any members
+	top := &entity.Shape{Kind: item.KindM, Members: []entity.Member{}} // not nil, because nil allows any members
 	for _, name := range slices.Sorted(maps.Keys(c.cfg.Attributes)) {
 		addMissing(top, name, c.cfg.Attributes[name])
 	}
@@ -108,8 +108,8 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 	return shapes
 }
 
-// declaresEnough reports whether a name in a scope is probably wrong if the file does not declare it: the file has
-// `attributes`, or the scope is nil and all entities declare their attributes.
+// declaresEnough reports whether the file declares so much that an undeclared name in a scope is probably wrong. It
+// does if it has `attributes`. It also does if the scope is nil and all entities declare their attributes.
 func (c *checker) declaresEnough(sc *entity.Scope) bool {
 	if len(c.cfg.Attributes) > 0 {
 		return true
@@ -218,7 +218,8 @@ func (n *nameCheck) checkAttribute(v *value) {
 		v.Source, yamlbind.Enumerate(binding.Attributes(), "and"))
 }
 
-// checkRead checks a pattern that v reads. It can begin with each.
+// checkRead checks a pattern that v reads. In a part with for_each, a pattern that begins with `each` is inside an
+// element.
 func (n *nameCheck) checkRead(v *value, pattern string) {
 	rest, hasEach := cutEachPrefix(pattern)
 	if readsElement := hasEach && n.forEach != ""; readsElement {
@@ -237,8 +238,8 @@ func (n *nameCheck) checkRead(v *value, pattern string) {
 	}
 }
 
-// elementsPattern returns the pattern of the elements at a path. It returns "" if path is empty, or if the path is
-// wrong or has no elements. A problem says so then.
+// elementsPattern returns the pattern of the elements at a path. It returns "" if path is empty. It also returns "" if
+// the path is wrong or has no elements, about which there is a problem already.
 func (n *nameCheck) elementsPattern(path string) string {
 	if path == "" {
 		return ""
@@ -268,8 +269,8 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	return entity.Find(n.shapes, path)
 }
 
-// isMapReadAsElement reports whether the elements of for_each are declared as a map that itself has the path rest. Its
-// declaration probably lacks the brackets of a list.
+// isMapReadAsElement reports whether the value of for_each is declared as a map, and the map itself has the path rest,
+// but its values do not. The declaration then probably lacks the brackets of a list.
 func (n *nameCheck) isMapReadAsElement(rest string) bool {
 	isMap := strings.HasSuffix(n.eachPattern, ".*")
 	return isMap && rest != "" && n.c.shapesOf(n.scope) != nil &&
@@ -296,7 +297,8 @@ func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
 }
 
 // searchFieldPattern returns the pattern that a path among the fields of a search sink means. A path into a list, or
-// into the elements of for_each, means all elements. It returns "" for other paths.
+// into the elements of for_each, means all elements. It returns "" if v is not among these fields, or if the path has
+// an index.
 func (n *nameCheck) searchFieldPattern(v *value, path string) string {
 	names := memberNames(path)
 	if names == nil || !strings.Contains(v.Field, ".search.fields.") {

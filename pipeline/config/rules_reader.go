@@ -75,7 +75,7 @@ func (c *checker) checkGapRepair() {
 	for i, e := range c.ValueOf(&src.RepairSinks).All() {
 		name := e.Text()
 		if name == "" {
-			continue // the binding has reported it
+			continue // yamlbind has reported it
 		}
 		c.FailIf(!slices.Contains(names, name), e, yamlbind.Hint(name, names, "these are the names of such sinks:"),
 			"%s is not the name of a view, an aggregate or a search sink: nothing else can be repaired from the table",

@@ -102,8 +102,8 @@ func (c *checker) checkRowIdentity(r rows) {
 		"several items can have this row: its key lacks what tells them apart")
 }
 
-// missingName returns a name that identifies the items of a view, but that the key of the view's rows does not contain.
-// It returns "" if there is no such name, or if an attribute in the key may distinguish the items.
+// missingName returns a name that is missing in the key of a view's rows: without it, several items can have the same
+// row. It returns "" if no name is missing, or if an attribute in the key may distinguish the items.
 func missingName(s *Sink) string {
 	v := s.View
 	if v == nil || v.ForEach != nil || v.Collision != "dead_letter" || v.hasKey() {
@@ -197,7 +197,7 @@ func mayCollide(a, b []Column) bool {
 	return true
 }
 
-// columnNamed returns the column with a name, or nil.
+// columnNamed returns the column called name, or nil.
 func columnNamed(columns []Column, name string) *Column {
 	i := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
 	if i < 0 {
@@ -237,7 +237,7 @@ func (c *checker) checkKeyTypes(r rows) {
 	}
 }
 
-// unknownKeyType is the type of a key attribute that the file does not declare.
+// unknownKeyType stands for the type of a key attribute if the file does not declare the type.
 const unknownKeyType = item.Kind(0)
 
 // keyTypes returns the types of r's key attributes. It returns unknownKeyType for an attribute whose type the file does
@@ -258,9 +258,9 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 	return types
 }
 
-// KeyType returns the type of a key attribute whose values the template makes from the items of the scope. It returns
-// the zero Kind if the file does not declare the type. It returns the declared type even if no key attribute can have
-// that type.
+// KeyType returns the type of a key attribute. The template t makes the values of the attribute from the items of the
+// scope. It returns the zero Kind if the file does not declare the type. It returns the declared type even if no key
+// attribute can have that type.
 func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
 	path, isPath := t.Path()
 	if b := t.Bound(); b != nil {

@@ -76,7 +76,7 @@ func (c *checker) checkIndexTemplate(s *Search) {
 }
 
 // checkRouting checks that a routing is made of key attributes only. If another attribute changed, the document would
-// move to another shard of the index, and the old one would stay.
+// be written to another shard of the index, and the old document would stay.
 func (c *checker) checkRouting(s *Search) {
 	if !s.Routing.Stable() {
 		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}",
@@ -233,7 +233,7 @@ func memberNames(path string) []string {
 // of a document always covers all elements of a list.
 func (c *checker) fieldNames(v *value, path string) []string {
 	names := memberNames(path)
-	_, err := item.ParsePath(path) // the binding has reported an error
+	_, err := item.ParsePath(path) // yamlbind has reported an error
 	c.FailIf(names == nil && err == nil, v, "write the path without the index: all elements of the list are meant",
 		"%s names one element of a list", path)
 	return names

@@ -53,8 +53,8 @@ func (r rows) mayBeItems() bool {
 	return r.sink.Scope == nil || slices.ContainsFunc(r.sink.Scope.Entities(), r.mayBelongTo)
 }
 
-// mayBelongTo reports whether a row can be an item of the entity. It cannot if the values of one key attribute always
-// differ.
+// mayBelongTo reports whether a row can be an item of the entity. It cannot if, for one key attribute, no value that a
+// row can have matches the pattern of the entity.
 func (r rows) mayBelongTo(e *entity.Entity) bool {
 	for _, k := range e.Key {
 		if col := columnNamed(*r.key, k.Attribute); col != nil && alwaysDiffer(k.Pattern, col.Template) {

@@ -35,7 +35,7 @@ func (c *checker) checkSensitive() {
 		hidden := hiddenPaths{hiddenMask, s.AllowSensitive}
 		before := len(c.Problems)
 		c.checkReads(s, hidden)
-		if len(c.Problems) == before { // else the path that a hint allows may be that of the key attribute
+		if len(c.Problems) == before { // after a problem, its hint may already allow the key attribute
 			c.checkKeys(s, hidden)
 		}
 	}
@@ -59,7 +59,7 @@ func (c *checker) checkAllowed(s *Sink, mask *mask.Mask) {
 func (c *checker) checkMasked(s *Sink, mask *mask.Mask) {
 	a := s.Archive
 	if c.Has(&a.Masked) && !c.Sound(&a.Masked) {
-		return // the binding has reported it
+		return // yamlbind has reported it
 	}
 	if mask == nil {
 		c.WarnIf(a.Masked, &a.Masked, "remove it, or add sensitive: [...] at the top",

@@ -3,13 +3,13 @@ package config
 import "slices"
 
 // checkViewShards checks that a view has both shards and a {@shard} in its partition key, or neither. With shards, two
-// items must not be able to claim the same row (request it). The shard depends on the item, so the two rows could be in
-// different shards, and the collision would not be found.
+// items must not be able to claim (request) the same row. The shard depends on the item, so the rows of the two items
+// could be in different shards, and the collision would not be found.
 func (c *checker) checkViewShards(s *Sink) {
 	v := s.View
 	key := c.ValueOf(&v.Key)
 	if !c.hasAllEntries(key, len(v.Key)) {
-		return // the binding has reported it
+		return // yamlbind has reported it
 	}
 	partitionKey, sortKeys := v.Key[0], v.Key[1:]
 	for i, col := range sortKeys {

@@ -11,9 +11,9 @@ import (
 
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 
-// checkStateFilters refuses filters that could make one of the sinks, which keep state, miss a change that removes an
-// item from it. Filters in Go code are checked by the program that has the code. where describes the position of the
-// filters in messages, for example "above the state sink orders".
+// checkStateFilters checks filters before sinks that keep state. It refuses a filter that could drop a change by which
+// an item leaves one of the sinks. Filters in Go code are checked by the program that has the code. where describes the
+// position of the filters in messages, for example "above the state sink orders".
 func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		if rules.ReadsKeysOnly(f.Filter) {
@@ -34,8 +34,8 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 }
 
 // checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items.
-// It also does if a search sink needs the old image of a delete to find the documents to remove. Otherwise it warns of
-// the effect on the sinks.
+// It also refuses the filter if a search sink needs the old image of a delete to find the documents to remove.
+// Otherwise it warns of the effect on the sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	for _, s := range sinks {
 		if s.Search != nil && s.Search.ForEach != nil {
@@ -111,8 +111,8 @@ func missedChanges(action *value) string {
 	}
 }
 
-// missedWithoutWord describes the changes that a sink with state would miss because a filter drops those that a word
-// means.
+// missedWithoutWord describes the changes that a sink with state would miss if a filter drops the changes that the word
+// names.
 func missedWithoutWord(word string) string {
 	switch word {
 	case "probable_ttl":
@@ -142,8 +142,8 @@ func (c *checker) checkView(s *Sink) {
 
 const inPlaceHint = "write tombstones: in_place, for readers that leave tombstones out"
 
-// hasSeparateTombstones reports whether tombstones of rows are in the state table. For a view whose rows may guard
-// themselves, this depends on the source table.
+// hasSeparateTombstones reports whether the state table can have tombstones of the view's rows. For some views the
+// source table decides this, because it decides whether rows guard themselves.
 func (v *View) hasSeparateTombstones() bool { return v.RowsMayGuardThemselves() && !v.InPlace }
 
 // checkViewWithoutState checks that a view needs no state table.

@@ -90,7 +90,7 @@ func (c *checker) undeclaredInScope(u *entity.Undeclared, sc *entity.Scope) (mes
 	return message, hint
 }
 
-// bindingHint returns the hint for a name that a key of the scope binds. It returns "" if none does.
+// bindingHint returns the hint for a name that a key of the scope binds. It returns "" if no key binds the name.
 func bindingHint(sc *entity.Scope, name string) string {
 	if sc.Binding(name) != nil {
 		return "write " + name + " alone, which is the name that the key binds"

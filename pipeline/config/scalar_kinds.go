@@ -98,7 +98,7 @@ func pathKind(read yamlbind.Reader) *yamlbind.Kind {
 // inBracesAlone matches a path that is written as a placeholder of a template.
 var inBracesAlone = regexp.MustCompile(`^\{([A-Za-z_][A-Za-z0-9_.]*)\}$`)
 
-// readPath returns the reader of a path. Beside an `of`, item.PATH means the same as PATH.
+// readPath returns a function that reads a path. Beside an `of`, item.PATH means the same as PATH.
 func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
 	read := yamlbind.Parsed(parse)
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
@@ -156,7 +156,7 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 	return t
 }
 
-// expression returns the reader of an expression. compile compiles it.
+// expression returns a function that reads an expression and compiles it with compile.
 func expression[T any](compile func(*expr.Env, string) (T, error)) yamlbind.Reader {
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
 		src, problem := expressionSource(parts)

@@ -17,11 +17,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// settings returns the settings that shape the output of a sink, in canonical form, by their path. They include the
-// sink's own keys ("view.key.PK") and keys outside the sink ("source.tables", "filters", "detect.paid", "sensitive",
-// "hmac_key"). Two files with the same settings make the sink write the same output. It makes no difference whether a
-// file writes a default or leaves it out. Keys that only change the sink's speed or its destination are not included.
-// Secrets are included as digests.
+// settings returns the settings that shape the output of a sink. The result maps the path of each setting to the
+// setting's value in canonical form. The settings include the sink's own keys ("view.key.PK") and keys outside the sink
+// ("source.tables", "filters", "detect.paid", "sensitive", "hmac_key"). Two files with the same settings make the sink
+// write the same output. It makes no difference whether a file writes a default or leaves it out. Keys that only change
+// the sink's speed or its destination are not included. Secrets are included as digests.
 func (c *checker) settings(s *Sink) map[string]string {
 	kind := c.ValueOf(s).Entries[0]
 	m := make(settings)
@@ -169,9 +169,9 @@ func (c *checker) readsEntity(v *value) bool {
 	return t != nil && t.ReadsEntity() || slices.ContainsFunc(v.All(), c.readsEntity)
 }
 
-// addSensitive adds the sensitive paths that are hidden from the sink, if they affect its output: a view with
-// attributes: all leaves them out of its rows. They do not affect any other view or an aggregate, which read no hidden
-// path.
+// addSensitive adds the sensitive paths that are hidden from the sink, if they affect its output. For example, a view
+// with `attributes: all` leaves them out of its rows. Other views and aggregates read no hidden path, so their output
+// is not affected. addSensitive also adds a digest of hmac_key if the output depends on it.
 func (m settings) addSensitive(cfg *Config, s *Sink) {
 	needsSecret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
 	mask, err := mask.New(cfg.Sensitive, []byte("any"))

@@ -120,7 +120,7 @@ func (s *Sink) LocatedByKey() bool {
 	return false
 }
 
-// Batch bounds one write. Where a field is zero, the pipeline uses its default.
+// Batch bounds one write. If a field is zero, the pipeline uses its default.
 type Batch struct {
 	_      any           `ref:"batch"`
 	Count  int           `key:"count,late" def:"500" doc:"Deliveries."`
@@ -159,7 +159,7 @@ func (v *View) Made(_ *yamlbind.File, at *value) {
 
 // RowsGuardThemselves reports whether the key of each row contains its item's {@key}, or the names that identify the
 // item ([View.Unique]). Such a row stores its own guard (the version that refuses older writes). Otherwise the guard
-// may be a record of the item in the state table. With ForEach it always is.
+// may be a record of the item in the state table. With ForEach, it is always there.
 func (v *View) RowsGuardThemselves() bool {
 	return v.ForEach == nil && v.keyIdentifiesItem()
 }
@@ -167,8 +167,8 @@ func (v *View) RowsGuardThemselves() bool {
 // keyIdentifiesItem reports whether the key of each row contains its item's {@key} or the names of [View.Unique].
 func (v *View) keyIdentifiesItem() bool { return v.hasKey() || v.Unique() != nil }
 
-// keyMayIdentifyItem reports whether keyIdentifiesItem is true for at least some source tables. It is for a table if
-// the row's key contains all of the table's key attributes.
+// keyMayIdentifyItem reports whether the key of each row identifies its item for at least some source tables. It does
+// for a table if the row's key contains all of the table's key attributes.
 func (v *View) keyMayIdentifyItem() bool {
 	hasEscaped := func(c Column) bool { return len(c.Template.EscPaths()) > 0 }
 	return v.keyIdentifiesItem() || slices.ContainsFunc(v.Key, hasEscaped)
@@ -180,8 +180,8 @@ func (v *View) hasKey() bool {
 }
 
 // Unique returns the names that identify an item, if the key of the item's row has all of them. It returns nil if the
-// key does not, if the key has {@key}, or if on_collision decides which item owns a row. If two items still have the
-// same row, the names do not identify the items, and that is a collision.
+// key lacks one of them, if the key has {@key}, or if on_collision decides which item owns a row. If two items still
+// have the same row, the names do not identify the items, and that is a collision.
 func (v *View) Unique() []string {
 	if len(v.unique) == 0 || v.hasKey() || v.Collision != "dead_letter" {
 		return nil
@@ -193,7 +193,7 @@ func (v *View) Unique() []string {
 	return v.unique
 }
 
-// boundNames returns the names bound by keys of entities that the key of a row contains.
+// boundNames returns the bound names in the key of a row. A bound name is a name that the key of an entity binds.
 func (v *View) boundNames() []string {
 	var bound []string
 	for _, c := range v.Key {
@@ -292,7 +292,7 @@ func (s *Search) Made(_ *yamlbind.File, v *value) { s.ForEach.setPath(v.Get("for
 
 // Fields defines which attributes a document holds, and how.
 type Fields struct {
-	// Include also has the paths of Hash, if it is not empty.
+	// If Include is not empty, it also has the paths of Hash.
 	Include []string          `key:"include,apart" is:"path" doc:"Only these. Default: every attribute."`
 	Exclude []string          `key:"exclude" is:"path" doc:"All but these."`
 	Rename  map[string]string `key:"rename" names:"path" doc:"Field name by path."`
@@ -345,8 +345,8 @@ func (a *Archive) Made(f *yamlbind.File, _ *value) {
 	}
 }
 
-// Roll defines when an object of layout log is closed. If a table has few changes, Age bounds how long they delay the
-// checkpoint.
+// Roll defines when an object of layout log is closed. The changes in an open object delay the checkpoint. Age bounds
+// this delay if a table has few changes.
 type Roll struct {
 	// Bytes is 0 if the file does not set it: the sink then uses its default.
 	Bytes int64         `key:"bytes,late" is:"size" def:"8MiB" doc:"Size of its records, before compression."`
@@ -366,7 +366,8 @@ type Notify struct {
 	Attributes []item.Path `key:"attributes" doc:"Attributes of the item that each event has: of the new image, else the old."`
 	_          string      `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
 
-	// Bound has the attributes that are names bound by the keys of entities. Attributes has the other attributes.
+	// Bound has the attributes that are bound names. A bound name is a name that the keys of entities bind. Attributes
+	// has the other attributes.
 	Bound []*entity.Binding
 }
 

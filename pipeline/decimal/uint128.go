@@ -57,7 +57,7 @@ func (u uint128) timesPow10(n int) (product uint128, ok bool) {
 	return u, ok
 }
 
-// push appends zeros zeros and then one digit to the decimal digits of u. The result must fit.
+// push appends decimal digits to u: first as many 0 as zeros says, then digit. The result must fit.
 func (u uint128) push(zeros int, digit uint64) uint128 {
 	u, _ = u.timesPow10(zeros + 1)
 	u, _ = u.add(uint128{lo: digit})

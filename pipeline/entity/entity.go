@@ -30,7 +30,7 @@ type Condition interface {
 	Paths() []string // top-level attributes that the condition reads
 }
 
-// samePair has two positions in the key where the same name is.
+// samePair has two positions in the key that have the same name.
 type samePair struct{ a, b position }
 
 // position is the position of a name in a key. key is the index of the key attribute in Entity.Key, and name is the
@@ -55,7 +55,8 @@ func NewSet(es ...*Entity) *Set {
 	return &Set{es}
 }
 
-// repeatedNames returns a pair for each repetition of a name: its first position and the repeated one.
+// repeatedNames returns a pair for each repetition of a name. The pair has the first position of the name, and the
+// position of the repetition.
 func (e *Entity) repeatedNames() []samePair {
 	firstPositions := make(map[string]position) // by name
 	var pairs []samePair

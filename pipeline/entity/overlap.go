@@ -10,9 +10,9 @@ import (
 // Overlap says whether a key can match both of two entities.
 type Overlap uint8
 
-// The overlaps. Disjoint means that no key matches both entities, and Overlapping that a key does. Unproven means that
-// Compare found a key that matches the patterns of both entities. But in this key, a name that occurs twice has
-// different values. Another key may match both entities.
+// The overlaps. Disjoint means that no key matches both entities. Overlapping means that a key matches both. Unproven
+// means that Compare found a key that matches the patterns of both entities. But in this key, a name that occurs twice
+// has different values. Another key may match both entities.
 const (
 	Disjoint Overlap = iota
 	Overlapping
@@ -149,7 +149,7 @@ type machine struct {
 
 // state is a state of a machine.
 type state struct {
-	name    int  // index of the name that is read; -1 in the first fixed text; machine.names after the last
+	name    int  // index of the name that is read; -1 in the first fixed text; machine.names after the last fixed text
 	matched int  // number of characters of the next fixed text that have been read
 	some    bool // the text of the name is not empty
 	dead    bool // no text from here is accepted
@@ -171,7 +171,7 @@ func (m machine) advance(s state) state {
 		return s // there is no next name
 	}
 	wasRead := s.matched == len(m.literals[s.name+1])
-	neverEnds := s.name >= 0 && s.matched == 0 // no text follows the name that could end it
+	neverEnds := s.name >= 0 && s.matched == 0 // no fixed text follows the name, so nothing ends it
 	if !wasRead || neverEnds {
 		return s
 	}
@@ -204,7 +204,8 @@ func (m machine) step(s state, r rune) state {
 		s.some = true
 		return s
 	}
-	// The longest end of what was read that begins the fixed text may be a part of it. The rest belongs to the name.
+	// The last characters of read may be the beginning of the fixed text. matched is the largest number of such
+	// characters. The characters before them belong to the name.
 	read := append(slices.Clone(literal[:s.matched]), r)
 	matched := len(read)
 	for matched > 0 && !slices.Equal(read[len(read)-matched:], literal[:matched]) {

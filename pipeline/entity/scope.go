@@ -91,8 +91,8 @@ func (sc *Scope) Binding(name string) *Binding {
 	return nil
 }
 
-// KeysOnly reports whether the key alone decides which items belong to the entities. It does if no condition is
-// involved.
+// KeysOnly reports whether the key alone decides which items belong to the entities. It does if neither they nor their
+// predecessors have a condition.
 func (sc *Scope) KeysOnly() bool {
 	hasCondition := func(e *Entity) bool { return e.When != nil }
 	for _, e := range sc.Entities() {
@@ -153,7 +153,7 @@ type piece struct {
 // Name returns the name.
 func (b *Binding) Name() string { return b.name }
 
-// Attributes returns the key attributes whose values have the name as a part.
+// Attributes returns the key attributes whose patterns contain the name.
 func (b *Binding) Attributes() []string {
 	var names []string
 	for _, p := range b.pieces {
@@ -185,8 +185,9 @@ func (b *Binding) IsText() bool {
 	return !slices.ContainsFunc(b.pieces, func(p piece) bool { return p.pattern.BindsAll() })
 }
 
-// Excludes returns a byte that the text of the name cannot contain, or "" if there is none. There is one if the fixed
-// text after the name has a single byte, because the name ends at the first occurrence of that text.
+// Excludes returns a byte that the text of the name cannot contain, or "" if there is none. There is one if the same
+// single byte follows the name in the patterns of all entities. The text of the name ends at the first occurrence of
+// this byte.
 func (b *Binding) Excludes() string {
 	excluded := ""
 	for i, p := range b.pieces {

@@ -252,8 +252,8 @@ func (l *list) Iterator() traits.Iterator {
 	return &iterator{members: members}
 }
 
-// Fold implements [traits.Foldable], which CEL's loops use. Without it they would call Get, which searches each member
-// from the beginning.
+// Fold implements [traits.Foldable], which CEL's loops use. Without Fold, the loops would call Get for each member, and
+// Get searches from the beginning of the list.
 func (l *list) Fold(f traits.Folder) {
 	for i, v := range l.v.Elements() {
 		if !f.FoldEntry(types.Int(i), toCEL(v)) {

@@ -20,9 +20,9 @@ type Clause struct {
 // ClauseKind is the kind of a [Clause].
 type ClauseKind uint8
 
-// The kinds of clauses. An OtherClause is anything else; its evaluation can fail. A TextStarts fails if the attribute
-// exists and is not an S. AllOf is false if one part is false, and AnyOf is true if one part is true, even if another
-// part fails.
+// The kinds of clauses. An OtherClause is any expression of another form; its evaluation can fail. A TextStarts fails
+// if the attribute exists and is not an S. AllOf is false if one part is false, and AnyOf is true if one part is true,
+// even if another part fails.
 const (
 	OtherClause ClauseKind = iota
 	AllOf

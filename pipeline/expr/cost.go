@@ -17,9 +17,9 @@ const (
 	// average, because all members together are within itemSize.
 	memberSize = 2
 
-	// costLimit is the maximum cost of an evaluation on an item of this size. CEL's unit of cost is about one
-	// operation. A loop over an attribute is below the limit, even with loops over the members of its elements. A loop
-	// over one attribute inside a loop over another attribute is above the limit.
+	// costLimit is the maximum cost of an evaluation on an item with attributes of these sizes. CEL's unit of cost is
+	// about one operation. A loop over an attribute is below the limit, even with loops over the members of its
+	// elements. A loop over one attribute inside a loop over another attribute is above the limit.
 	costLimit = 100_000_000
 )
 
@@ -90,8 +90,8 @@ func attributeSize(e ast.Expr) *cost.SizeEstimate {
 	return &size
 }
 
-// inLoop reports whether e is read from the variable of a loop. A nil e counts as such: CEL passes nil for the members
-// of a list or map before it has a variable.
+// inLoop reports whether e is read from the variable of a loop. It returns true for a nil e, because CEL passes nil for
+// the members of a list or map before it has a variable.
 func inLoop(e ast.Expr) bool {
 	if e == nil {
 		return true

@@ -41,10 +41,10 @@ func (o orders) have(result int) bool {
 // form is the form of a direct expression.
 type form uint8
 
-// The comments show an expression of each form, written with the fields of direct that the form uses.
+// Each comment shows an expression of the form. Names such as parts, operand and values in it are fields of direct.
 const (
 	formUnknown    form = iota
-	formFlag            // true or false; values[0] has which
+	formFlag            // the literal true or false, which is values[0]
 	formEvery           // parts[0] && parts[1] && ...
 	formSome            // parts[0] || parts[1] || ...
 	formNot             // !parts[0]

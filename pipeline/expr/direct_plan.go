@@ -55,8 +55,7 @@ func (p directPlan) boolean(e ast.Expr) direct {
 	return direct{}
 }
 
-// isVariable reports whether e reads the variable of the change that name names, and not a loop variable of the same
-// name.
+// isVariable reports whether e reads the variable called name, and not a loop variable of the same name.
 func (p directPlan) isVariable(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
 }
@@ -178,7 +177,7 @@ func (p directPlan) order(a, b ast.Expr, accepts orders) direct {
 	return d
 }
 
-// binary returns a form whose operands are the path a, and b, a path or a literal.
+// binary returns a form with two operands. a must be a path, and b must be a path or a literal.
 func (p directPlan) binary(f form, a, b ast.Expr) direct {
 	path, values, otherPath := p.pathOf(a), literalOf(b), p.pathOf(b)
 	if path == nil || values == nil && otherPath == nil {
@@ -208,7 +207,7 @@ func (p directPlan) timeOrSize(a, b ast.Expr, accepts orders) direct {
 	return direct{form: formSize, operand: path, values: values, accepts: accepts}
 }
 
-// timeOrder returns the form of a comparison of the time with b, which must be a timestamp of a literal.
+// timeOrder returns the form of a comparison of the time with b. b must be a call of timestamp with a literal.
 func timeOrder(b ast.Expr, accepts orders) direct {
 	if b.Kind() != ast.CallKind || b.AsCall().FunctionName() != "timestamp" {
 		return direct{}
@@ -224,7 +223,7 @@ func timeOrder(b ast.Expr, accepts orders) direct {
 	return direct{form: formTime, time: t.Time, accepts: accepts}
 }
 
-// membership returns the form of a in b.
+// membership returns the form of `a in b`.
 func (p directPlan) membership(a, b ast.Expr) direct {
 	if b.Kind() != ast.ListKind {
 		path, values := p.pathOf(b), literalOf(a)
@@ -250,7 +249,7 @@ func (p directPlan) membership(a, b ast.Expr) direct {
 	return direct{}
 }
 
-// operationIn returns the form of op in texts.
+// operationIn returns the form of `op in texts`.
 func operationIn(texts []scalar) direct {
 	if texts == nil {
 		return direct{}

@@ -26,7 +26,7 @@ const (
 	fromKeys
 	fromLoop  // the current member of the loop
 	fromEach  // the element under for_each
-	fromBound // the value of a name in the pattern of the entity's key
+	fromBound // the value of a name that the entity's key binds
 )
 
 // step is one step of a path into a value: a name or an index.
@@ -109,7 +109,7 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 		if b := p.scope.Binding(e.AsIdent()); b != nil {
 			return &valuePath{start: fromBound, binding: b}
 		}
-		if e.AsIdent() == eachName { // a loop variable cannot have this name where each is the element of a list
+		if e.AsIdent() == eachName { // no loop variable can have this name if `each` is a variable of the expression
 			return &valuePath{start: fromEach}
 		}
 	case ast.SelectKind: // the rewriter replaces all selections that do not read an image

@@ -90,7 +90,8 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewrit
 	return errorAt(at, cmp.Or(templateHint(src, at, names), syntaxHint(src, at, text)), "%s", text)
 }
 
-// unknownName returns the error for an unknown name. If the name is called, it is the error for an unknown function.
+// unknownName returns the error for an unknown name. If the expression calls the name, it is the error for an unknown
+// function.
 func (e Env) unknownName(src string, at common.Location, unknown string, names []variable) *Error {
 	if symbol, ok := strings.CutPrefix(unknown, "_"); ok && strings.HasSuffix(symbol, "_") {
 		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal",
@@ -103,7 +104,7 @@ func (e Env) unknownName(src string, at common.Location, unknown string, names [
 	return errorAt(at, e.nameHint(before, unknown, names), "unknown name %q", unknown)
 }
 
-// nameHint returns the hint for an unknown name. before is the text before it in its line.
+// nameHint returns the hint for an unknown name. before is the text before the name in the same line.
 func (e Env) nameHint(before, unknown string, names []variable) string {
 	if e.Unknown != nil {
 		if hint := e.Unknown(unknown); hint != "" {

@@ -145,7 +145,7 @@ func (x *Change) Requires() pipeline.Needs {
 }
 
 // KeysOnly reports whether the expression reads only keys. The result of such an expression is the same for every
-// change of an item. That is not so for an expression that reads op or time.
+// change of an item. That is not so for an expression that reads op, time or ttl.
 func (x *Change) KeysOnly() bool {
 	changing := []string{"old", "new", "op", "time", "ttl"}
 	return !slices.ContainsFunc(changing, func(name string) bool { return x.reads.names[name] })
@@ -197,7 +197,7 @@ type vars struct {
 	item, old, new, keys image
 	each                 item.Value
 	scope                *entity.Scope
-	key                  item.Image // image with the key whose parts are the bound names
+	key                  item.Image // image with the key attributes, for the names that the key binds
 }
 
 var _ cel.Activation = (*vars)(nil)

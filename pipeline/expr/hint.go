@@ -17,7 +17,7 @@ var spellings = map[string]string{
 	"|": "||", "??": "? :",
 }
 
-// macros has an example of each function whose argument is an expression over members or a path.
+// macros has an example of each of CEL's macros, by name.
 var macros = map[string]string{
 	"has":        "has(item.Address.City); for a name in quotes, item[\"first-name\"] != null",
 	"all":        "item.Lines.all(l, l.qty > 1)",

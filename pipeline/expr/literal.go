@@ -51,7 +51,7 @@ func numberAt(src []rune, from int) string {
 	return compactNumber.Replace(numberLiteral.FindString(string(src[min(from, len(src)):])))
 }
 
-// textLiteral returns the value of a text literal. It returns false if e is not one.
+// textLiteral returns the value of a text literal. It returns false if e is not a text literal.
 func textLiteral(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
@@ -60,7 +60,7 @@ func textLiteral(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// checkConstant checks a timestamp or duration whose argument is a literal.
+// checkConstant checks a call of timestamp or duration if its argument is a literal.
 func (r *rewriter) checkConstant(c ast.CallExpr) *Error {
 	if c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.LiteralKind {
 		return nil

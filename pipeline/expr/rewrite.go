@@ -38,8 +38,8 @@ func newRewriter(src string, a *ast.AST, names []variable) *rewriter {
 
 func (r *rewriter) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
 
-// rewriteCondition rewrites an expression that must be a bool. It adds a run-time check if the checker may not know its
-// type.
+// rewriteCondition rewrites an expression that must be a bool. It adds a run-time check if CEL's checker may not know
+// the type of the expression.
 func (r *rewriter) rewriteCondition(e ast.Expr) *Error {
 	if err := r.rewriteValue(e); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (r *rewriter) isImage(e ast.Expr) bool {
 		func(n variable) bool { return n.name == e.AsIdent() && n.t == imageType })
 }
 
-// hasVariable reports whether the expression can read the variable name.
+// hasVariable reports whether the expression can read the variable called name.
 func (r *rewriter) hasVariable(name string) bool {
 	return slices.ContainsFunc(r.names, func(n variable) bool { return n.name == name })
 }
@@ -196,7 +196,7 @@ func (r *rewriter) rewriteCall(e ast.Expr) *Error {
 			return err
 		}
 	}
-	var err *Error // of a check of constant arguments
+	var err *Error // the error of a check of constant arguments
 	switch c.FunctionName() {
 	case operators.Index:
 		return r.rewriteIndex(e)
@@ -266,7 +266,7 @@ func (r *rewriter) rewriteComparison(e ast.Expr) *Error {
 	return nil
 }
 
-// replaceByNullTest replaces the comparison e of an operand with null.
+// replaceByNullTest replaces e by a call of fnNull. e is a comparison of operand with null.
 func (r *rewriter) replaceByNullTest(e, operand ast.Expr) {
 	if e.AsCall().FunctionName() == operators.Equals {
 		e.SetKindCase(r.make.NewCall(e.ID(), fnNull, operand))

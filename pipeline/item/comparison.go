@@ -18,8 +18,8 @@ func DifferAt(patterns []Pattern, old, new Image) bool {
 	return false
 }
 
-// DifferencesAt iterates over the differences for which [DifferAt] returns true. It yields each path once, in the order
-// of the patterns.
+// DifferencesAt iterates over the differences at paths that match one of the patterns. It yields each path once, in the
+// order of the patterns.
 func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {
 		w := comparison{yield: yield, seen: map[string]bool{}}

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// pair has the values of two maps under one name. One of them may be absent.
+// pair has the values of two maps under one name. One of the values may be absent.
 type pair struct {
 	name     string
 	old, new Value
@@ -54,8 +54,8 @@ func (p *pairs) next() bool {
 	return p.next()
 }
 
-// findCounterpart passes the attributes that have equal bytes. For the attribute after them, it sets toIndex, and
-// reports whether the bytes show that the values differ.
+// findCounterpart skips the attributes that have equal bytes. For the next attribute it sets toIndex, and reports
+// whether the bytes show that the values differ.
 func (p *pairs) findCounterpart() (surelyDiffers bool) {
 	p.toIndex = -1
 	if p.expected < p.to.Len() {

@@ -62,8 +62,9 @@ func (v Value) step(seg Segment) (Value, bool) {
 	return v.Get(seg.Name)
 }
 
-// lookup returns the value at a path below v. The path is the first segment and the rest after it; problem is the error
-// of the segment. lookup stops at a segment without a value, so it does not find errors after this segment.
+// lookup returns the value at a path below v. The path consists of its first segment, seg, and its text after this
+// segment, rest. problem describes an error of the first segment. lookup stops at a segment without a value, so it does
+// not find errors after this segment.
 func (v Value) lookup(seg Segment, rest, problem string) (Value, bool) {
 	for problem == "" {
 		child, ok := v.step(seg)
@@ -88,8 +89,8 @@ func (p Path) Names() ([]string, bool) {
 	return names, true
 }
 
-// CutItem returns PATH of a text item.PATH, the form of paths in rules about entities. It returns false for any other
-// text.
+// CutItem returns PATH if text is item.PATH. Rules about entities have paths in this form. It returns false for any
+// other text.
 func CutItem(text string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "item")
 	if !ok || !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") {

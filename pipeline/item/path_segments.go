@@ -15,8 +15,8 @@ const (
 	patternSyntax syntax = "pattern"
 )
 
-// parseSegments reads a path or a pattern. The error is a *PathError. Its column is that of the byte with the error in
-// a pattern, and that of the first byte of the segment with the error in a path.
+// parseSegments reads a path or a pattern. The error is a *PathError. In a pattern, its column is that of the invalid
+// byte. In a path, its column is that of the first byte of the invalid segment.
 func parseSegments(s string, syntax syntax) ([]Segment, error) {
 	fail := func(rest, problem string) ([]Segment, error) {
 		return nil, &PathError{string(syntax), s, len(s) - len(rest) + 1, problem}
@@ -25,7 +25,7 @@ func parseSegments(s string, syntax syntax) ([]Segment, error) {
 	if problem == "" && seg.IsElement() {
 		return fail(s, "an item is not a list: start with a name")
 	}
-	start := s // of the segment that was cut last
+	start := s // the text from the segment that was cut last
 	var segs []Segment
 	for problem == "" {
 		segs = append(segs, seg)

@@ -35,7 +35,7 @@ const (
 	AnyMember             // .*
 	AnyElement            // [*]
 	wholeSubtree          // .**
-	allInside             // has no text: all differing paths, as deep as both values are maps or lists
+	allInside             // has no text; matches all differing paths, as deep as both values are maps or lists
 )
 
 // IsElement reports whether the segment matches elements of lists.

@@ -47,8 +47,8 @@ type Value struct {
 	kind Kind
 }
 
-// RawValue returns the value with the checked bytes raw, in the form that [Value.Raw] returns. It keeps raw. If raw was
-// not checked, use [ParseValue], [StringValue] and similar functions instead.
+// RawValue returns a value from checked bytes. raw has the form that [Value.Raw] returns, and the value keeps it. If
+// the bytes were not checked, use [ParseValue], [StringValue] and similar functions instead.
 func RawValue(kind Kind, raw []byte) Value { return Value{raw: raw, kind: kind} }
 
 // Raw returns the bytes of v in the page. For an S, an N or a B they are the bytes between the quotes, with escapes.

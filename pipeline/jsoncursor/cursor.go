@@ -103,7 +103,8 @@ func (c *Cursor) Elements() func(yield func() bool) {
 	}
 }
 
-// next moves to the next member or element before the bracket end. It returns false after the last one.
+// next moves to the next member or element. first says that it is the first one, and end is the closing bracket. next
+// returns false after the last one.
 func (c *Cursor) next(first bool, end byte) bool {
 	if c.failed || c.Take(end) {
 		return false

@@ -11,8 +11,8 @@ import (
 )
 
 // Change returns a copy of c with the hidden parts of its images masked. The key and Raw are made from the images, so
-// the copy has new ones. Its key is built from the masked attributes if a key attribute is hidden. Its Raw is a record
-// that decodes to the masked change. If nothing in the images of c is hidden, Change returns c.
+// the copy has a new key and a new Raw. If a key attribute is hidden, the new key is built from the masked attributes.
+// The new Raw is a record that decodes to the masked change. If nothing in the images of c is hidden, Change returns c.
 func (m *Mask) Change(c *record.Change) *record.Change {
 	if m == nil || !m.hidesIn(c.Keys) && !m.hidesIn(c.Old) && !m.hidesIn(c.New) {
 		return c
@@ -105,8 +105,8 @@ func (m *Mask) event(e *pipeline.Event, c *record.Change) {
 	}
 }
 
-// eventValue masks the value of an event without a path. An event of the pattern ** has a whole image of c as value,
-// and this value becomes the masked image. Any other value is masked completely.
+// eventValue masks v, the value of an event without a path. If the event comes from the pattern **, v is a whole image
+// of c, and eventValue masks the hidden parts of the image. It masks any other value completely.
 func (m *Mask) eventValue(v item.Value, c *record.Change) item.Value {
 	for _, image := range []item.Image{c.Old, c.New} {
 		if v.Kind() == item.KindM && image.Exists() && sameBytes(v.Raw(), image.Bytes()) {

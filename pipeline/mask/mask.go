@@ -102,8 +102,8 @@ func (m *Mask) Text(s string) string {
 	return m.maskText(item.StringValue(s))
 }
 
-// Value does the same as [Mask.ValueAt], for the text of a path. If path is invalid or "", Value masks v as a whole,
-// because v may come from a hidden value.
+// Value does the same as [Mask.ValueAt], for a path that is given as text. If path is invalid or "", Value masks v as a
+// whole, because v may come from a hidden value.
 func (m *Mask) Value(path string, v item.Value) item.Value {
 	if m == nil || !v.Exists() {
 		return v

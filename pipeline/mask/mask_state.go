@@ -40,8 +40,8 @@ func (s maskState) step(segment item.Segment) maskState {
 	return next
 }
 
-// advance returns the patterns that match a step from s, without the segment of the step. ended reports whether a
-// pattern ends with the step, so that it matches the value after the step.
+// advance returns the patterns whose first segment matches segment, without this first segment. ended reports whether
+// one of them has no other segment, so that it matches the value after the step.
 func (s maskState) advance(patterns [][]item.Segment, segment item.Segment) (remaining [][]item.Segment, ended bool) {
 	matches := overlap
 	if s.isItem {
@@ -188,8 +188,8 @@ func patternReaches(pattern []item.Segment, path item.Path, v item.Value) bool {
 	return len(segments) >= len(pattern) || hasMatch(pattern[len(segments):], v)
 }
 
-// mayHide reports whether the mask may hide a value that the pattern matches, or a value inside it. An allowed pattern
-// makes it false only if it includes all paths that the pattern matches.
+// mayHide reports whether the mask may hide a value that the pattern matches, or a value inside it. It returns false if
+// one of the allowed patterns includes all paths that the pattern matches.
 func (s maskState) mayHide(pattern []item.Segment) bool {
 	for _, a := range s.allowed {
 		if includes(a, pattern) {
@@ -222,7 +222,7 @@ func isMember(p item.Segment) bool {
 	return p.Wild == item.AnyMember || p.Wild == item.NoWildcard && p.Index < 0
 }
 
-// includes reports whether p matches every path that q matches, or a prefix of this path.
+// includes reports whether, for every path that q matches, p matches the path or a prefix of the path.
 func includes(p, q []item.Segment) bool {
 	if len(p) > len(q) {
 		return false

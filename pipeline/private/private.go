@@ -28,7 +28,8 @@ func Create(path string) (*os.File, error) {
 	return OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 }
 
-// CopyMode sets the mode of f, which is about to be renamed to path, to the mode of the file that it replaces.
+// CopyMode prepares f for being renamed to path. It gives f the mode of the file at path. If there is no such file,
+// only the owner can read f.
 func CopyMode(f *os.File, path string) error {
 	replaced, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

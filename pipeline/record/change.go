@@ -19,7 +19,7 @@ const (
 	Snapshot // a backfilled state of the item; it is older than every write in the stream, and raises no events
 )
 
-// String is INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN.
+// String returns INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN.
 func (o Operation) String() string {
 	if int(o) < len(operationNames) {
 		return operationNames[o]
@@ -41,7 +41,7 @@ const (
 	NewAndOldImages
 )
 
-// String is KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES or UNKNOWN.
+// String returns KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES or UNKNOWN.
 func (t ViewType) String() string {
 	if int(t) < len(viewTypeNames) {
 		return viewTypeNames[t]

@@ -25,7 +25,8 @@ func (c *Change) Clone() *Change {
 	return &clone
 }
 
-// cloneRange returns a copy of b. If b is a range of whole, the copy is the same range of its clone.
+// cloneRange returns a copy of b. If b is a range of whole, the copy is the same range of clone, which is the clone of
+// whole.
 func cloneRange(b, whole, clone []byte) []byte {
 	start, ok := rangeStart(whole, b)
 	if !ok {

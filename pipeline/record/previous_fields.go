@@ -36,7 +36,8 @@ func (p *previousFields) align(n int, f field) {
 	*p = slices.Insert(*p, n, previousField{field: f})
 }
 
-// equalBytes returns the number of bytes from position i on that equal the bytes from position earlier on.
+// equalBytes compares the input at position i with the input at position earlier. It returns the number of bytes before
+// the first difference.
 func (r *recordReader) equalBytes(i, earlier int) int {
 	distance := i - earlier
 	isKnown := distance == r.equalDistance && i < r.equalEnd
@@ -46,8 +47,8 @@ func (r *recordReader) equalBytes(i, earlier int) int {
 	return max(r.equalEnd-i, 0)
 }
 
-// predictedName returns entry n and the position of its value if the field at i has the same name as in the previous
-// record. Otherwise the position is -1.
+// predictedName compares the name at i with the name of entry n in the previous record. If the names are equal, it
+// returns the field of the entry, and the position of its value in this record. Otherwise the position is -1.
 func (r *recordReader) predictedName(previous previousFields, n, i int) (f field, valueAt int) {
 	if n >= len(previous) {
 		return fieldOther, -1

@@ -62,7 +62,7 @@ type recordReader struct {
 	recordFields            previousFields  // fields of the record's object
 	streamFields            previousFields  // fields of the object under dynamodb
 	otherFields             previousFields  // fields of any other object; always empty
-	equalDistance, equalEnd int             // each byte up to equalEnd equals the byte equalDistance before it
+	equalDistance, equalEnd int             // each byte before equalEnd equals the byte equalDistance bytes earlier
 	keyAttrs                [2]ddbjson.Attr // scratch memory of setItemKeys
 	keyIndexes              [2][2]int       // indexes of the key attributes in the new and the old image
 }
@@ -229,8 +229,8 @@ func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int
 	return next
 }
 
-// similarImage returns an image that the image f probably resembles. It is the other image of the record if it was
-// already read, or else an image of the previous record. The result may be the zero Image.
+// similarImage returns an image that the image f probably resembles. If the other image of the record was already read,
+// similarImage returns it. Otherwise it returns an image of the previous record. The result may be the zero Image.
 func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	if r.AllowEmptyMaps { // equal bytes are skipped, but each {} in them must be counted
 		return item.Image{}

@@ -24,8 +24,8 @@ func (c Class) New(text string) error { return &classError{class: string(c), tex
 
 // Errorf is [fmt.Errorf] with a redacted text for logs. The redacted text consists of the format and of the args that
 // hold no data: [Safe], [Field], bools, Go's integers, durations, and the [SafeText] of errors. An ellipsis replaces
-// any other arg, also a string: so pass the name of a constant as Safe. If a wrapped error (%w) has a class, the new
-// error has the same class.
+// any other arg, even a string that is a constant. So pass such a string as Safe. If a wrapped error (%w) has a class,
+// the new error has the same class.
 func (c Class) Errorf(format string, args ...any) error {
 	full := fmt.Errorf(format, args...) //nolint:err113 // a wrapper of fmt.Errorf
 	e := &classError{class: string(c), text: full.Error()}

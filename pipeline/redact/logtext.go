@@ -20,7 +20,8 @@ import (
 )
 
 // Redacted is implemented by errors with a text for logs. This text holds no keys and no values of items. For any other
-// error, logs show the description that [LogText] has of it, or only the type. Dead letters contain the full text.
+// error, logs show the description that [LogText] makes of known errors, or only the type. Dead letters contain the
+// full text.
 type Redacted interface {
 	error
 	Redacted() string
@@ -158,7 +159,7 @@ func failedOperation(err error) string {
 		return op.Op + " " + op.Net + " " + op.Addr.String() + ": "
 	}
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Op + ": " // without the path: that of an archive's object contains values
+		return path.Op + ": " // without the path: the path of an archive's object contains values
 	}
 	return ""
 }

@@ -23,8 +23,8 @@ type Clause struct {
 // ClauseKind is the kind of a [Clause].
 type ClauseKind uint8
 
-// The kinds of clauses. Only an OtherClause, a Comparison and a KeyOf with CanFail can fail, and clauses with such a
-// part.
+// The kinds of clauses. An OtherClause, a Comparison, and a KeyOf with CanFail can fail. So can a clause that contains
+// one of them. No other clause can fail.
 const (
 	OtherClause ClauseKind = iota // not a condition of this package: an expression or a function
 	AllOf

@@ -101,7 +101,7 @@ type (
 
 var _ pipeline.Requirer = probableTTL{}
 
-// Match checks the identity of the change.
+// Match checks whether the TTL process made the change.
 func (ttlDeletes) Match(c *record.Change) (bool, error) { return c.TTLDelete(), nil }
 
 // Match compares the expiry with the change's time.

@@ -11,8 +11,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// MissingImageError is the error of a filter or detector that compares images, for a change that lacks an image that
-// its operation has. Without the error, the missing image would count as a difference.
+// MissingImageError reports that a change lacks an image that belongs to its operation. An example is a MODIFY without
+// an old image. Filters and detectors that compare images return this error. Without the error, the missing image would
+// count as a difference.
 type MissingImageError struct {
 	Op       record.Operation
 	Image    string // the missing image: old or new
@@ -33,7 +34,7 @@ func (e *MissingImageError) Redacted() string { return e.Error() }
 // Describe returns the class of the error.
 func (e *MissingImageError) Describe() (class, field string) { return "missing_image", "" }
 
-// checkImages returns a *MissingImageError if c lacks an image that its operation has.
+// checkImages returns a *MissingImageError if c lacks an image that belongs to its operation.
 func checkImages(c *record.Change) error {
 	switch {
 	case !c.Old.Exists() && (c.Op == record.Modify || c.Op == record.Remove):
@@ -103,7 +104,8 @@ func Disappeared(path item.Path) pipeline.Detector {
 	return presenceDetector(path, func(inOld, inNew bool) bool { return inOld && !inNew })
 }
 
-// presenceDetector returns a detector that raises an event if the images in which an attribute exists meet a condition.
+// presenceDetector returns a detector that raises an event if meets returns true. inOld and inNew say whether the
+// attribute exists in the old and in the new image.
 func presenceDetector(path item.Path, meets func(inOld, inNew bool) bool) pipeline.Detector {
 	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
 		old, inOld := c.Old.At(path)

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// OfEntities is true for changes of items that belong to one of the entities of the scope. If conditions decide that,
-// it reads the new image, or the old image if there is no new one. It then needs both images.
+// OfEntities is true for changes of items that belong to one of the entities of the scope. If entities have conditions,
+// OfEntities reads the new image, or the old image if there is no new one. It then needs both images.
 func OfEntities(s *entity.Scope) pipeline.Condition {
 	if s.KeysOnly() {
 		return ofKeys{s}
@@ -53,8 +53,8 @@ func LatestImage(c *record.Change) item.Image {
 	return c.Keys
 }
 
-// ItemOf returns the condition that an item belongs to one of the entities and meets when. It is for sinks that keep
-// state. Every item meets a nil when.
+// ItemOf returns a condition for sinks that keep state. An item meets it if the item belongs to one of the entities and
+// meets the condition `when`. If `when` is nil, belonging to an entity is enough.
 func ItemOf(s *entity.Scope, when pipeline.ItemCondition) pipeline.ItemCondition {
 	return itemOf{s, when}
 }
@@ -66,13 +66,13 @@ type itemOf struct {
 
 var _ pipeline.ElementCondition = itemOf{}
 
-// ReadsElement reports whether when reads the element.
+// ReadsElement reports whether the condition `when` reads the element.
 func (o itemOf) ReadsElement() bool {
 	e, ok := o.when.(pipeline.ElementCondition)
 	return ok && e.ReadsElement()
 }
 
-// MatchElement returns false for items of other entities. Otherwise it evaluates when.
+// MatchElement returns false for items of other entities. Otherwise it evaluates `when`.
 func (o itemOf) MatchElement(m item.Image, element item.Value) (bool, error) {
 	e, ok := o.when.(pipeline.ElementCondition)
 	if !ok {
@@ -84,7 +84,7 @@ func (o itemOf) MatchElement(m item.Image, element item.Value) (bool, error) {
 	return e.MatchElement(m, element)
 }
 
-// Match returns false for items of other entities. Otherwise it evaluates when.
+// Match returns false for items of other entities. Otherwise it evaluates `when`.
 func (o itemOf) Match(m item.Image) (bool, error) {
 	if is, err := o.scope.Match(m); !is || err != nil || o.when == nil {
 		return is, err

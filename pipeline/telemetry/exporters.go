@@ -119,8 +119,8 @@ func (e exporters) protocol(signal string) (string, error) {
 // logEvery is the shortest time between two log lines about the same signal, spans or metrics.
 const logEvery = time.Minute
 
-// failureLog logs failed exports, at most one line in logEvery. The exporters below then return nil, because a pipeline
-// must also run without its collector.
+// failureLog logs failed exports, at most one line in logEvery. The exporters that use it then return nil, because a
+// pipeline must also run without its collector.
 type failureLog struct {
 	log      *slog.Logger
 	exporter string

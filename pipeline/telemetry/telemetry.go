@@ -38,8 +38,8 @@ type Options struct {
 	// true. After Start, the meter provider owns Scrape. Default: none.
 	Scrape sdkmetric.Reader
 
-	// Patience is the longest time of a Flush or a Shutdown, which also end with their context. Default: 10s, but 2s on
-	// Lambda, because an invocation waits for Flush.
+	// Patience is the longest time that a Flush or a Shutdown takes. Both also end if their context ends. Default: 10s,
+	// but 2s on Lambda, because an invocation waits for Flush.
 	Patience time.Duration
 
 	// Environ returns a variable of the environment. Default: os.Getenv. The SDK reads some variables itself (samplers,

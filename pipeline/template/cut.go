@@ -23,8 +23,8 @@ func (t *Template) textDeterminesValue(h *placeholder) bool {
 	return false
 }
 
-// BoundNames returns the bound names, names that an entity's key binds, whose whole text can be cut out of a result.
-// Two results differ if the text of one of these names differs.
+// BoundNames returns the bound names whose whole text can be cut out of a result. A bound name is a name that an
+// entity's key binds. Two results differ if the text of one of these names differs.
 func (t *Template) BoundNames() []string {
 	ambiguous := t.ambiguousRange((*placeholder).alphabet)
 	var names []string
@@ -63,10 +63,11 @@ func (t *Template) HasIdentity() bool { return t.cuttableNames(fromIdentity) != 
 func (t *Template) ReadsIdentity() bool { return t.reads(fromIdentity) }
 
 // EscPaths returns the item paths whose values can be cut out of a result. A path with |esc is one of them if the end
-// of its text is certain. The path of a template that is exactly one {path} is one, too.
+// of its text is certain. If the template is exactly one {path}, this path is one of them, too.
 func (t *Template) EscPaths() []string { return t.cuttableNames(fromItem) }
 
-// cuttableNames returns the names of the placeholders with a source whose values can be cut out of a result.
+// cuttableNames returns the names of the placeholders whose source equals from. It leaves out placeholders whose values
+// cannot be cut out of a result.
 func (t *Template) cuttableNames(from source) (names []string) {
 	for _, i := range t.cuttableIndexes() {
 		if t.placeholders[i].source == from {

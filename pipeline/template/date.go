@@ -153,7 +153,7 @@ type isoParser struct {
 	ok   bool
 }
 
-// number parses a number with exactly digits digits. The number must be from least to most.
+// number parses a number. digits is the exact number of its digits. The number must be from least to most.
 func (p *isoParser) number(digits, least, most int) int {
 	if len(p.text) < digits || !isDigits([]byte(p.text[:digits])) {
 		p.ok = false
@@ -165,7 +165,7 @@ func (p *isoParser) number(digits, least, most int) int {
 	return n
 }
 
-// skip skips one byte if it is one of the bytes of any, and reports whether it did.
+// skip skips one byte if the byte is in the string any. It reports whether it did.
 func (p *isoParser) skip(any string) bool {
 	if p.text == "" || !strings.Contains(any, p.text[:1]) {
 		return false
@@ -174,7 +174,7 @@ func (p *isoParser) skip(any string) bool {
 	return true
 }
 
-// skipOneOf skips one byte, which must be one of the bytes of any.
+// skipOneOf skips one byte, which must be in the string any.
 func (p *isoParser) skipOneOf(any string) {
 	if !p.skip(any) {
 		p.ok = false

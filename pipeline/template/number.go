@@ -63,8 +63,8 @@ func isDigits(text []byte) bool {
 	return true
 }
 
-// cutFraction changes the number at the end of dst from having digits after the point to having wanted digits there. It
-// removes digits, or adds zeros.
+// cutFraction changes how many digits the number at the end of dst has after the point. digits is the present count,
+// and wanted is the new count. cutFraction removes digits, or adds zeros.
 func cutFraction(dst []byte, digits, wanted int) []byte {
 	if digits > wanted {
 		dst = dst[:len(dst)-(digits-wanted)]

@@ -189,7 +189,8 @@ func (p *parser) parseAtName(h *placeholder, from int, text string) *Error {
 	return nil
 }
 
-// parseEach parses the path after {each: any number of [index], then an ordinary path.
+// parseEach parses rest, the text after `each` in a placeholder. It is any number of [index], and then an ordinary
+// path.
 func (p *parser) parseEach(h *placeholder, from int, rest string) *Error {
 	if !p.options.Each {
 		return p.fail(from, `an attribute named each is written {["each"]}`,

@@ -138,7 +138,7 @@ func (p *parser) newCall(fn function, a argument) (call, *Error) {
 	return c, nil
 }
 
-// padCall returns the call of pad. Its argument is the width, and optionally the digits behind the point.
+// padCall returns the call of pad. Its argument is the width, and optionally the number of digits after the point.
 func (p *parser) padCall(a argument) (call, *Error) {
 	width, fraction, hasFraction := strings.Cut(a.text, ".")
 	c := call{fn: fnPad, text: a.text, fraction: -1}

@@ -180,8 +180,8 @@ func (t *Template) Paths() []string {
 // ItemPaths returns the item paths that the template names. Unlike Paths, it leaves out the attributes of {@entity}.
 func (t *Template) ItemPaths() []string { return t.paths(fromItem) }
 
-// KeyPaths returns the paths of the key attributes that contain the bound names of the template, in order. The key of
-// an item never changes.
+// KeyPaths returns the paths of the key attributes that contain the bound names of the template, in order. Their values
+// never change, because an item keeps its key.
 func (t *Template) KeyPaths() []string {
 	var paths []string
 	for _, h := range t.placeholders {

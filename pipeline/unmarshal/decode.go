@@ -30,8 +30,8 @@ func decodeImage(m item.Image, p *typePlan, dst target) error {
 	return err
 }
 
-// attributes decodes an image into a struct. The index of the image has the positions of the attributes, so attributes
-// does not search them.
+// attributes decodes an image into a struct. It searches nothing, because index has the positions of the image's
+// attributes.
 func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target) error {
 	for i, a := range index {
 		name, nameEnd, from, to := ddbjson.AttrAt(d.doc, index, i)
@@ -71,7 +71,7 @@ func (d *imageDecoder) decodeValue(p *typePlan, tag ddbjson.Tag, i, at int, dst 
 	return ddbjson.AfterBrace(d.doc, next), nil
 }
 
-// decodeContent decodes the content at the position at. tag is the tag of its value.
+// decodeContent decodes the content of a value. tag is the tag of the value, and at is the position of the content.
 func (d *imageDecoder) decodeContent(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	p.once.Do(p.build)
 	switch {
@@ -132,7 +132,8 @@ func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target
 	}
 }
 
-// itemValue returns the value whose content is at the position at, and the position after the content.
+// itemValue returns a value, and the position after its content. tag is the tag of the value, and at is the position of
+// the content.
 func (d *imageDecoder) itemValue(tag ddbjson.Tag, at int) (v item.Value, next int) {
 	next = ddbjson.ContentEnd(d.doc, tag, at)
 	from, to := at, next
@@ -241,7 +242,7 @@ func resize(s reflect.Value, n int) target {
 	return targetOf(s)
 }
 
-// count returns the number of members or elements of the content at the position at.
+// count returns the number of members or elements of a content. at is the position of the content.
 func (d *imageDecoder) count(tag ddbjson.Tag, at int) (n int) {
 	b := d.doc
 	i := ddbjson.FirstInside(b, at)

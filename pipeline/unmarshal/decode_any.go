@@ -2,8 +2,9 @@ package unmarshal
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// decodeAny decodes the content at the position at. out has the type that the SDK's attributevalue stores in an `any`:
-// string, float64, []byte, bool, nil, map[string]any, []any, []string, []float64 or [][]byte.
+// decodeAny decodes a content. at is its position, and tag is the tag of its value. out has the type that the SDK's
+// attributevalue stores in an `any`: string, float64, []byte, bool, nil, map[string]any, []any, []string, []float64 or
+// [][]byte.
 func (d *imageDecoder) decodeAny(tag ddbjson.Tag, at int) (out any, next int) {
 	switch tag {
 	case ddbjson.TagM:

@@ -143,7 +143,7 @@ func addEmbedded(structs []embeddedStruct, e embeddedStruct) []embeddedStruct {
 	return append(structs, e)
 }
 
-// inner returns the struct of the type t that the field sf of e embeds, or embeds a pointer to.
+// inner returns the struct that the field sf of e embeds, or embeds a pointer to. t is the type of this struct.
 func (e embeddedStruct) inner(sf reflect.StructField, t reflect.Type, index []int, offset uintptr) embeddedStruct {
 	if t == sf.Type {
 		return embeddedStruct{typ: t, index: index, pointers: e.pointers, offset: offset}
@@ -187,8 +187,8 @@ func newFieldSet(fieldsByName map[string][]*structField) *fieldSet {
 	return s
 }
 
-// unambiguous returns the field that is used of several with the same name and depth: the only one, or the only tagged
-// one. It returns nil if there is none.
+// unambiguous chooses among fields with the same name and depth. It returns the only field, or else the only tagged
+// field, or else nil.
 func unambiguous(candidates []*structField) *structField {
 	if len(candidates) == 1 {
 		return candidates[0]
@@ -205,8 +205,8 @@ func unambiguous(candidates []*structField) *structField {
 	return tagged
 }
 
-// find returns the field of an attribute: the field with its exact name, else the first field whose name differs only
-// in case. It returns nil if no field has the name. raw is the attribute's name in JSON.
+// find returns the field of an attribute. This is the field with exactly its name, or else the first field whose name
+// differs only in case. It returns nil if no field has the name. raw is the attribute's name in JSON.
 func (s *fieldSet) find(raw []byte) *structField {
 	if len(s.table) == 0 {
 		return s.findAny(raw)

@@ -15,7 +15,7 @@ import (
 type callImportance int
 
 const (
-	// neededAtStart calls must succeed before anything is read. If a call fails, and no call of its name ever
+	// neededAtStart calls must succeed before anything is read. If a call fails, and no call with the same name ever
 	// succeeded, the configuration is wrong and reading ends at once. Otherwise reading ends after maxDenied.
 	neededAtStart callImportance = iota
 	// neededLater calls may fail for some time. Reading ends after maxDenied.

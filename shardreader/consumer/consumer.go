@@ -15,8 +15,8 @@ import (
 // Consumer is the source of one run of a pipeline. Use [New].
 //
 // One goroutine, the loop, gives events of calls, timers and the pipeline to the coordinator. There is one exception:
-// Read itself reports to the coordinator that it takes a page. It does so under the lock under which it takes the page
-// from the queue. Otherwise the coordinator could drop the page between the two.
+// Read itself reports to the coordinator that it takes a page. It takes the page from the queue and reports it under
+// one lock. Otherwise the coordinator could drop the page in between.
 //
 // No call of the pipeline or of a store is made under a lock, because each of them may block, and the pipeline may call
 // the consumer meanwhile.

@@ -27,8 +27,8 @@ type Options struct {
 	Table leases.Table      // required
 	Gaps  pipeline.GapStore // required
 
-	// Coordinator holds the options of the coordinator. Its Name defaults to the host name. Its ID defaults to the Name
-	// with a random suffix.
+	// Coordinator holds the options of the coordinator. If its ID is empty, its Name defaults to the host name, and its
+	// ID to the Name with a random suffix.
 	Coordinator coordinator.Options
 
 	CallTimeout time.Duration        // timeout of a call of the Streams API. Default: 10s

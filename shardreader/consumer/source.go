@@ -41,8 +41,8 @@ func (c *Consumer) startReading(ctx context.Context) {
 	})
 }
 
-// nextPage takes the oldest page from the queue and returns it; nil if there is none. It reports the taken page to the
-// coordinator at once, so that the coordinator never drops a page that the pipeline has.
+// nextPage takes the oldest page that is not paused from the queue, and returns it; nil if there is none. It reports
+// the taken page to the coordinator at once, so that the coordinator never drops a page that the pipeline has.
 func (c *Consumer) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,8 @@ import (
 // scope names the instrumentation. Every metric is called tablewake.reader.*.
 const scope = "github.com/tablewake/tablewake/shardreader/consumer"
 
-// telemetry holds the metrics of a consumer. A gauge by table reports the value of the table's worst shard.
+// telemetry holds the metrics of a consumer. The gauges lag, age and loss report, for each table, the value of the
+// table's worst shard.
 type telemetry struct {
 	pipeline     []attribute.KeyValue // the attribute pipeline; empty without Options.Pipeline
 	calls        metric.Int64Counter
@@ -187,7 +188,7 @@ func (t *telemetry) countCall(ctx context.Context, op string, err error) {
 	t.calls.Add(ctx, 1, t.attributes(labels{"operation", op, "outcome", outcome(err)}))
 }
 
-// outcome returns the value of the attribute outcome.
+// outcome returns the value of the attribute outcome for a call that returned err.
 func outcome(err error) string {
 	_, retryable := pipeline.Retryable(err)
 	switch {

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Action is an output of a coordinator. An action with a Call is a call, whose result is an [Event] with the same Call.
-// Calls may run concurrently, because a coordinator never has two writes of one lease in flight.
+// Action is an output of a coordinator. An action that embeds a Call is a call. Its result is an [Event] with the same
+// Call. Calls may run concurrently, because a coordinator never has two writes of one lease in flight.
 type Action interface{ action() }
 
 // Calls of the Streams API.
@@ -82,8 +82,8 @@ type (
 		Stream string // ARN
 	}
 
-	// ReserveCall takes the right to make one call of a quota, such as [DescribeQuota]. Seen is the count of the quota
-	// that the coordinator saw last. It is -1 if the coordinator has seen no count.
+	// ReserveCall takes the right to make one call that counts against a quota, such as [DescribeQuota]. Seen is the
+	// quota's count as the coordinator saw it last; -1 if the coordinator has seen no count.
 	ReserveCall struct {
 		Call
 		Quota string
@@ -98,7 +98,7 @@ type (
 	}
 )
 
-// DescribeQuota is the quota of DescribeStream calls, which the whole account shares.
+// DescribeQuota is the name of the quota for DescribeStream calls. The whole account shares this quota.
 const DescribeQuota = "describe-stream"
 
 // Actions for the pipeline. A partition is a shard while it is assigned to this consumer. If the shard is assigned
@@ -113,12 +113,12 @@ type (
 	// Drain requests that the pages of a partition are written without waiting for more pages.
 	Drain struct{ Partition string }
 
-	// Forget ends a partition. Before it, either the partition was revoked, or all pages that the pipeline took were
-	// acknowledged.
+	// Forget ends a partition. It comes only after the partition was revoked, or after all pages that the pipeline took
+	// were acknowledged.
 	Forget struct{ Partition string }
 
-	// Revoke revokes a partition. Its pages that were not taken are dropped. Its writes in flight are cancelled with
-	// Cause. No page of the partition is acknowledged after a Revoke.
+	// Revoke revokes a partition. The pages that the pipeline has not taken are dropped. The partition's writes in
+	// flight are cancelled with Cause. No page of the partition is acknowledged after a Revoke.
 	Revoke struct {
 		Partition string
 		Cause     error
@@ -134,15 +134,16 @@ type (
 		Attrs   []slog.Attr
 	}
 
-	// AtEnd reports that the sources are read to their ends. All records written before Before, by the coordinator's
-	// clock, are checkpointed. The exceptions are the shards in Stopped, which maps each stopped shard to its reason,
-	// and the descendants of these shards. The coordinator continues after AtEnd.
+	// AtEnd reports that the sources are read to their ends. All records written before ReadUpTo, by the coordinator's
+	// clock, are checkpointed. The exceptions are the stopped shards and their descendants. Stopped maps each stopped
+	// shard to the reason. The coordinator continues after AtEnd.
 	AtEnd struct {
 		ReadUpTo time.Duration
 		Stopped  map[string]string
 	}
 
-	// Stopped ends a soft stop: no lease is owned, and the results of calls in flight do not matter.
+	// Stopped reports that the stop is complete. The consumer reads no shard, and the results of calls in flight do not
+	// matter. Its leases are released, or other consumers take them because its heartbeats failed.
 	Stopped struct{}
 )
 

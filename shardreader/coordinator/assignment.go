@@ -22,16 +22,16 @@ import (
 //	                        confirming    Lease.Stopped is StoppedAtGap, or PassedGap (on_gap: continue): the gap is
 //	                                      noted again, because its end may have changed
 //	                        stopped       Lease.Stopped is another reason, and no operator has reset it
-//	reading       yes       confirming    records were lost; or the first record is found, and is made durable; or the
-//	                                      shard is not found
+//	reading       yes       confirming    records were lost; or the first record is found, and its sequence number is
+//	                                      made durable; or the shard is not found
 //	                        probing       the stream refuses the start position, and reading starts at a time
 //	                        stopped       a record is below the shard's start
 //	                        ended         the last page is delivered
 //	probing       yes       reading       the oldest record left is older than the start: no record is lost
 //	                        confirming    all records left are younger than the start: records were lost; or the shard
 //	                                      is not found
-//	                        stopped       as for reading
-//	confirming    no        reading       the first record, or the extent of a gap, is durable
+//	                        stopped       a record is below the shard's start
+//	confirming    no        reading       the first sequence number, or the extent of a gap, is durable
 //	                        afterGap      a gap is durable (on_gap: continue)
 //	                        stoppedAtGap  a gap is durable (on_gap: stop)
 //	                        stopped       the extent of a gap, or the loss of the shard, is durable (on_gap: stop)
@@ -41,9 +41,11 @@ import (
 //	                        confirming    a listing lacks the shard that was not found: its loss is made durable
 //	afterGap      yes       confirming    the first record after the gap is found; or the shard is not found
 //	                        reading       the shard ended, and no record follows the gap; then ended
-//	                        stopped       as for reading
-//	stoppedAtGap  yes       confirming    as for afterGap; the record is not delivered
-//	                        stopped       the shard ended, and no record follows the gap; or as for reading
+//	                        stopped       a record is below the shard's start
+//	stoppedAtGap  yes       confirming    the first record after the gap is found, and is not delivered; or the shard
+//	                                      is not found
+//	                        stopped       the shard ended, and no record follows the gap; or a record is below the
+//	                                      shard's start
 //	ended         no        stopped       a child starts at or below the last record
 //	                        confirming    the shard is no longer listed, and its children are unknown
 //	stopped       no
@@ -57,11 +59,11 @@ type phase uint8
 const (
 	reading phase = iota // pages are requested and delivered
 	probing              // pages are requested from the oldest record left, to find whether records are lost
-	// a gap or the first record is being made durable, or a listing looks for a shard that was not found
+	// a gap, or the first sequence number, is being made durable; or a listing looks for a shard that was not found
 	confirming
 	// pages are requested from the oldest record left, and delivered: the first record ends the gap
 	afterGap
-	stoppedAtGap // as afterGap, but the pages are not delivered
+	stoppedAtGap // like afterGap, but the pages are not delivered
 	stopped      // the shard is read no further
 	ended        // the last page is delivered
 	draining     // the lease is handed over once the pipeline has finished
@@ -88,7 +90,7 @@ type assignment struct {
 	row        *row
 	phase      phase
 	stopReason string      // why the shard is stopped; "" if it is not
-	gap        *record.Gap // gap whose end is sought, in probing, afterGap and stoppedAtGap; else nil
+	gap        *record.Gap // gap whose end is sought; nil in the phases reading, stopped and ended
 
 	// Requests.
 	poll          pollState
@@ -98,7 +100,7 @@ type assignment struct {
 	failedCalls   tries         // failed calls in a row
 	notFoundCalls int           // calls in a row that did not find the shard
 	readFailure   readFailure   // since when calls fail, and why
-	lastPageAt    time.Duration // when the last page came; before the first one, when the shard was opened
+	lastPageAt    time.Duration // when the last page came; before the first page, when the shard was opened
 
 	// How far the shard is read.
 	position     leases.Checkpoint // position after the last record delivered
@@ -138,11 +140,11 @@ type startPosition uint8
 
 const (
 	startOfLease     startPosition = iota // the start that the lease has: LATEST, a time or the first sequence number
-	startWithoutTime                      // startOfLease without the time: it is refused, or records may be missing
+	startWithoutTime                      // startOfLease without the time, which is refused or may hide lost records
 	startAtOldest                         // the oldest record left
 )
 
-// emptyPages describes the empty pages in a row.
+// emptyPages describes the empty pages that came in a row, with no record between them.
 type emptyPages struct {
 	count       int
 	afterRecord bool // a record was read before the empty pages
@@ -162,7 +164,7 @@ func (e *emptyPages) add(sent time.Duration) {
 }
 
 // shardIsEmpty reports whether the empty pages mean that the shard has no record now. Before the first record,
-// inconclusiveEmptyPages empty pages in a row do not mean that.
+// inconclusiveEmptyPages empty pages in a row do not mean that yet.
 func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > inconclusiveEmptyPages }
 
 // enoughForEnd reports whether the last emptyPagesAtEnd pages in a row were empty.
@@ -174,7 +176,7 @@ func (e *emptyPages) showEnd() bool { return e.enoughForEnd() && e.shardIsEmpty(
 // pagesInFlight has the pages of an assignment that are delivered and not acknowledged.
 type pagesInFlight struct {
 	pages        []pageInFlight
-	untakenSizes []int64           // sizes in bytes of the last of these pages, which the pipeline has not taken
+	untakenSizes []int64           // sizes in bytes of the last pages, which the pipeline has not taken
 	recordCount  int64             // number of records in these pages
 	untakenBytes int64             // bytes that the pipeline has not taken; includes a page that waits for saveFirst
 	lastPosition leases.Checkpoint // position of the last delivered page
@@ -243,7 +245,8 @@ func (e Paused) handle(c *Coordinator) {
 	if a == nil {
 		return
 	}
-	// addUntaken counts the bytes as paused or not paused.
+	// addUntaken also counts the bytes of a paused assignment as paused. So the bytes are subtracted, and are added
+	// again after the change.
 	untakenBytes := a.inFlight.untakenBytes
 	c.addUntaken(a, -untakenBytes)
 	a.paused = e.Paused

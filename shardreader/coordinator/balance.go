@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A consumer requests a lease to even out the loads at most once in loadRequestEvery. To get its fair number of leases,
-// a consumer requests up to maxRequests leases at once.
+// To even out the loads, a consumer requests at most one lease in each loadRequestEvery. To get its fair number of
+// leases, a consumer requests up to maxRequests leases at once.
 const (
 	loadRequestEvery = 30 * time.Second
 	maxRequests      = 16

@@ -8,13 +8,13 @@ import (
 
 const month = 30 * 24 * time.Hour
 
-// budget limits the GetRecords calls of this consumer to its share of the fleet's budget.
+// callBudget limits the GetRecords calls of this consumer to its share of the fleet's budget.
 type callBudget struct {
 	tokens     float64 // calls that may be made now
 	refilledAt time.Duration
 	started    bool          // tokens were added at least once
 	exhausted  bool          // a timer runs until a call may be made
-	searchedAt time.Duration // when endangered shards were last searched
+	searchedAt time.Duration // when callQueue was last searched for endangered shards
 	exceededAt time.Duration // when a call was last made beyond the budget; 0 if never
 
 	// The measurement of the rate.

@@ -26,8 +26,8 @@ func routeResult[E Event](c *Coordinator, call Call, e E) {
 // tries counts the failed tries of a call.
 type tries int
 
-// nextBackoff counts a failed try, and returns the time to wait before the next one. This is a backoff of up to
-// longest, but at least the time that the server requests with err.
+// nextBackoff counts a failed try, and returns the time to wait before the next one. The result is a backoff of up to
+// longest. If the server requests a longer wait with err, the result is that wait.
 func (n *tries) nextBackoff(c *Coordinator, longest time.Duration, err error) time.Duration {
 	requested, _ := pipeline.Retryable(err)
 	backoff := c.backoff(int(*n), longest, requested)

@@ -52,8 +52,9 @@ func (c *Coordinator) saveStop(a *assignment, why string) {
 	c.save(a)
 }
 
-// save writes the acknowledged position of an assignment into its lease, at most once in Options.Checkpoint. It writes
-// at once if the lease is handed over or the shard is finished.
+// save writes the acknowledged position of an assignment into its lease, at most once in each Options.Checkpoint. It
+// writes at once if the lease is handed over, if the shard is finished, or if Options.Idle is set and all pages are
+// acknowledged.
 func (c *Coordinator) save(a *assignment) {
 	c.noteUnsaved(a)
 	r := a.row
@@ -76,7 +77,7 @@ func (c *Coordinator) save(a *assignment) {
 	}
 }
 
-// noteUnsaved updates the time since when the lease of an assignment lacks the acknowledged position.
+// noteUnsaved updates acked.unsavedSince of an assignment.
 func (c *Coordinator) noteUnsaved(a *assignment) {
 	waitsForChildren := a.finished() && !a.row.busy // and not for a write of its lease
 	switch {

@@ -46,7 +46,7 @@ type Coordinator struct {
 	quota   describeQuota
 	syncs   syncs
 
-	// The end, if Options.Idle requests it.
+	// The check for the end of the streams, if Options.Idle is set.
 	endCheck     *endCheck     // nil while no check runs
 	nextEndCheck time.Duration // when the next endCheck may begin
 	unreadReason string        // why the streams are not read to their ends; "" if no reason is known
@@ -105,13 +105,13 @@ func New(o Options) (*Coordinator, error) {
 	return c, nil
 }
 
-// Step handles an event that happened at now, and returns the actions that follow. now is the time since New, by a
-// monotonic clock. The slice is valid until the next Step.
+// Step handles an event that happened at the time now, and returns the actions that follow. now is the time since New,
+// by a monotonic clock. The slice is valid until the next Step.
 func (c *Coordinator) Step(now time.Duration, e Event) []Action {
 	c.now = max(c.now, now)
 	clear(c.actions)
 	c.actions = c.actions[:0]
-	// A process that was suspended for long must stop before it does anything else.
+	// After a long suspension of the process, the assignments must be revoked before anything else is done.
 	c.checkHeartbeat()
 	e.handle(c)
 	c.runTimers()

@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// maxReservation is the longest time that a reservation, the raise of a shared count, may take. After a slower
-// reservation, another consumer may have seen the raised count unchanged for long enough to make a call. The two calls
-// could then coincide.
+// maxReservation is the longest time that a reservation may take. A reservation raises the shared count. After a slower
+// reservation, another consumer may have seen the raised count unchanged for long enough to make a call. The calls of
+// both consumers could then coincide.
 const maxReservation = 200 * time.Millisecond
 
 // describeQuota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until
@@ -32,8 +32,8 @@ type describeRequest struct {
 	done   func(d shardreader.StreamDescription, err error)
 }
 
-// queueDescribe queues a DescribeStream call after the calls before it. The call is not made if wanted returns false at
-// its turn. done receives the result.
+// queueDescribe queues a DescribeStream call. If wanted returns false when the turn of the call comes, the call is not
+// made. done receives the result.
 func (c *Coordinator) queueDescribe(
 	q shardreader.DescribeQuery, wanted func() bool, done func(shardreader.StreamDescription, error),
 ) {
@@ -59,7 +59,7 @@ func (c *Coordinator) reserveDescribe() {
 	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.handleReservation(sent, e) }), DescribeQuota, q.seenCount})
 }
 
-// describeInterval returns the time between two calls of the fleet.
+// describeInterval returns the shortest time between two DescribeStream calls of the fleet.
 func (c *Coordinator) describeInterval() time.Duration {
 	return time.Duration(float64(time.Second) / c.options.DescribeRate)
 }
@@ -70,8 +70,8 @@ func (c *Coordinator) delayDescribe(d time.Duration) {
 	c.after(d, func() { c.quota.timerRuns = false })
 }
 
-// handleReservation handles the result of a ReserveCall action that was emitted at sent. If the right was taken fast
-// enough, it makes the call.
+// handleReservation handles the result of a ReserveCall action that was emitted at the time sent. If the right was
+// taken fast enough, it makes the call.
 func (c *Coordinator) handleReservation(sent time.Duration, e ReserveCallResult) {
 	q := &c.quota
 	q.callInFlight, q.unchangedSince = false, c.now

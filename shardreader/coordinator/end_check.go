@@ -26,7 +26,7 @@ const (
 type endCheck struct {
 	c          *Coordinator
 	began      time.Duration
-	tableRead  time.Duration    // when the read of the lease table that returned heartbeats was sent
+	tableRead  time.Duration    // when the read of the lease table was sent that returned heartbeats
 	heartbeats map[string]int64 // last heartbeat of each consumer
 	listedAt   time.Duration    // when the last listing ended; 0 if no listing has ended
 	streams    map[string]*listing
@@ -34,8 +34,8 @@ type endCheck struct {
 }
 
 // atEnd reports whether all records of the shard are checkpointed, and the shard has no more records. since is the time
-// from which on it had none: when the first of the last emptyPagesAtEnd empty pages was requested. A stopped shard
-// counts as at its end since now.
+// at which the first of the last emptyPagesAtEnd empty pages was requested: from then on, the shard had no more
+// records. For a stopped shard, since is now.
 func (a *assignment) atEnd(now time.Duration) (since time.Duration, ok bool) {
 	isCheckpointed := a.allAcked() && !a.row.busy && a.isSaved()
 	if !isCheckpointed {
@@ -61,15 +61,15 @@ func (c *Coordinator) endCheckWaits(a *assignment) bool {
 	return areTooOld || !a.emptyPages.showEnd()
 }
 
-// isQuiet reports whether no record came for Options.Idle.
+// isQuiet reports whether no record came for the time Options.Idle.
 func (c *Coordinator) isQuiet() bool {
 	return c.now-max(c.lastRecordAt, c.refresh.firstSuccess) >= c.options.Idle
 }
 
 // shardEnds describes how far this consumer's shards are checkpointed.
 type shardEnds struct {
-	allShards   int64    // number of a heartbeat: all records older than it are checkpointed; 0 if there is none
-	quietShards int64    // as allShards, but ignores the shards of busy
+	allShards   int64    // number of a heartbeat: all records older than the heartbeat are checkpointed; 0 if unknown
+	quietShards int64    // like allShards, but for the shards that are not in busy
 	busy        []string // shards that are not read and checkpointed to their ends, sorted
 }
 
@@ -106,8 +106,7 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 	return e
 }
 
-// heartbeatBefore returns the number of the newest heartbeat that was confirmed at the time at or earlier; 0 if none is
-// known.
+// heartbeatBefore returns the number of the newest heartbeat that was confirmed no later than at; 0 if none is known.
 func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
 	for _, heartbeat := range slices.Backward(c.heartbeats.confirmed) {
 		if heartbeat.confirmedAt <= at {
@@ -150,7 +149,7 @@ func (c *Coordinator) checkEnd() {
 	}
 }
 
-// noteHeartbeats notes the last heartbeat of each consumer, as the last refresh found it.
+// noteHeartbeats notes the last heartbeat of each consumer, as the last refresh returned it.
 func (e *endCheck) noteHeartbeats() {
 	e.tableRead = e.c.refresh.lastSent
 	e.heartbeats = make(map[string]int64, len(e.c.table.consumers))

@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Event is an input of a coordinator. For each action with a Call the caller sends one event with the same Call, in any
-// order, also after [Stopped]. If a call never returns, the caller sends the event with a transient error.
+// Event is an input of a coordinator. For each action with a Call, the caller sends one event with the same Call. The
+// order of these events does not matter. They must be sent also after [Stopped]. If a call never returns, the caller
+// sends the event with a transient error.
 type Event interface{ handle(c *Coordinator) }
 
 // Call is the number of a call, and of its result.
@@ -61,10 +62,10 @@ type (
 		Call
 		Iterator string
 		Err      error
-		At       time.Time // as GetRecordsResult.At
+		At       time.Time // like GetRecordsResult.At
 	}
 
-	// GetRecordsResult answers GetRecords. With an error the records are ignored.
+	// GetRecordsResult answers GetRecords. If Err is set, the records are ignored.
 	GetRecordsResult struct {
 		Call
 		Records record.GetRecordsPage

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// childlessAfter is how long the children of an ended shard are searched before the shard counts as childless. The
+// childlessAfter is how long the children of an ended shard are searched for before the shard counts as childless. The
 // service lists children when it closes the shard, or soon after. leaseSync finds a child that is listed even later.
 // disabledChildlessAfter is the same time for a disabled stream, whose shards get no new children.
 const (
@@ -36,14 +36,14 @@ type childSearch struct {
 	endedFor time.Duration // time between the end of the shard and the start of the listing
 	tries    tries
 	children []shardreader.Shard
-	severed  []shardreader.Shard // result of severedShards for the last listing, if the shard is gone
+	severed  []shardreader.Shard // shards that may descend from this shard, if it is gone; see severedShards
 }
 
 // childStage is the progress of a childSearch.
 type childStage uint8
 
 const (
-	searchingChildren childStage = iota // the children are searched
+	searchingChildren childStage = iota // the children are being searched for
 	childrenKnown                       // the children are known, and have no leases yet
 	creatingLeases                      // the children's leases are being created
 	childrenLeased                      // the children have leases: the shard's own lease may end
@@ -139,7 +139,7 @@ func (c *Coordinator) severedShards(l *listing) (severed []shardreader.Shard) {
 	return severed
 }
 
-// hasRow reports whether the lease table has a row of a shard, which may be damaged.
+// hasRow reports whether the lease table has a row of a shard, damaged or not.
 func (c *Coordinator) hasRow(shard string) bool {
 	return c.table.rows.get(shard) != nil || c.table.broken[shard]
 }
@@ -153,14 +153,15 @@ func (s *childSearch) retry(err error) {
 	})
 }
 
-// setChildren ends the search.
+// setChildren ends the search with the children that were found.
 func (s *childSearch) setChildren(children []shardreader.Shard) {
 	s.stage, s.children = childrenKnown, children
 	s.c.save(s.assignment)
 }
 
 // finish ends a shard whose records are all acknowledged. It creates the leases of the children first, so that a crash
-// leaves no shard unread. Then it ends the shard's own lease. In the other stages it does nothing.
+// leaves no shard unread. Then it ends the shard's own lease. While the children are searched for, or their leases are
+// being created, finish does nothing.
 func (c *Coordinator) finish(a *assignment) {
 	s := a.childSearch
 	switch s.stage {
@@ -252,7 +253,7 @@ func (s *childSearch) created(err error) {
 		s.c.save(s.assignment)
 		return
 	}
-	// A creation fails while a write for a former assignment of this shard still creates the lease.
+	// A creation fails if a write for an earlier assignment of this shard is still creating the same lease.
 	s.stage = childrenKnown
 	s.c.after(s.c.jitter(time.Second), func() {
 		if s.keepsLease() {

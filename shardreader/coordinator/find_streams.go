@@ -46,8 +46,8 @@ type streamSearch struct {
 	tries  tries
 }
 
-// findStreams lists the streams of a source, and calls done. The listing begins after this call: a call during a
-// listing waits for the next one.
+// findStreams lists the streams of a source, and calls done. The listing begins after this call. If a listing is in
+// flight, done waits for the next listing.
 func (c *Coordinator) findStreams(s *source, done func(err error)) {
 	switch {
 	case s.Stream != "":
@@ -157,7 +157,7 @@ func (c *Coordinator) belongs(r *row, s *source) bool {
 	return shardreader.StreamFromARN(r.Stream).Table == s.Table
 }
 
-// isBegun reports whether a stream was begun: the table says so, or the stream has leases.
+// isBegun reports whether a stream was begun: the lease table says so, or the stream has leases.
 func (c *Coordinator) isBegun(st *stream) bool {
 	return st.begun || c.table.begunStreams[st.arn] || c.table.rows.any(func(r *row) bool { return r.Stream == st.arn })
 }
@@ -171,8 +171,8 @@ func (c *Coordinator) firstBegun(s *source) int {
 	return len(s.streams) - 1
 }
 
-// followsReadStream reports whether a consumer began to read an earlier stream of the table than the stream at index.
-// The changes between the end of one stream and the start of the next are in neither stream.
+// followsReadStream reports whether a consumer began to read a stream of the table that is older than the stream at
+// index. The changes between the end of one stream and the start of the next are in neither stream.
 func (c *Coordinator) followsReadStream(s *source, index int) bool {
 	if slices.ContainsFunc(s.streams[:index], c.isBegun) {
 		return true

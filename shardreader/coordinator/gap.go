@@ -11,7 +11,8 @@ import (
 )
 
 // The reasons why a shard is read no further, as status shows them. Leases and heartbeats store these texts, and
-// consumers compare them. They never change, because a consumer of this version reads what an earlier version stored.
+// consumers compare them. The texts never change, because a consumer of this version reads what an earlier version
+// stored.
 const (
 	StoppedAtGap              = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
 	StoppedGone               = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
@@ -47,7 +48,7 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 }
 
 // streamHasUnread is called for a shard of which no record was read. It reports whether the stream still keeps all
-// records that should be read. at is the present time; zero if unknown.
+// records of the shard that should be read. at is the present time; zero if unknown.
 func (c *Coordinator) streamHasUnread(a *assignment, at time.Time) bool {
 	return a.row.First == "" || c.isYoung(a.row, at) || c.streamHasStart(a, at)
 }
@@ -160,8 +161,9 @@ func (c *Coordinator) noteLost(a *assignment, g record.Gap) {
 	})
 }
 
-// completeGap completes the gap of an assignment with the first record after the gap, or with the end of the shard. It
-// changes the phase.
+// completeGap ends the search for the end of a gap. page has the first record after the gap, or is the last page of the
+// shard and has no record. completeGap stores the sequence number and the time of the record, as far as they are known,
+// and changes the phase.
 func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 	g := *a.gap
 	g.Before = firstSequence(page)

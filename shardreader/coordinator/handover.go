@@ -43,8 +43,7 @@ func (c *Coordinator) successor(r *row, live []string) string {
 // pinnedHere reports whether a lease is pinned to this consumer.
 func (c *Coordinator) pinnedHere(r *row) bool { return r.Pinned != "" && r.Pinned == c.options.Name }
 
-// pinnedElsewhere returns the id of the live consumer that a lease is pinned to, unless that is this consumer; "" if
-// there is none.
+// pinnedElsewhere returns the id of another live consumer that a lease is pinned to; "" if there is none.
 func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
 	if r.Pinned == "" || r.Pinned == c.options.Name {
 		return ""

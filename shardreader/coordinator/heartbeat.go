@@ -51,7 +51,8 @@ func (c *Coordinator) sendHeartbeat() {
 	c.emit(WriteHeartbeat{newCall(c, func(e WriteResult) { c.handleHeartbeat(number, sent, e.Err) }), c.member()})
 }
 
-// handleHeartbeat handles the result of the heartbeat with a number. sent is when the heartbeat was sent.
+// handleHeartbeat handles the result of a heartbeat. number is the number of the heartbeat, and sent is when it was
+// sent.
 func (c *Coordinator) handleHeartbeat(number int64, sent time.Duration, err error) {
 	h := &c.heartbeats
 	h.inFlight = false

@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// leaseCreation creates a missing lease. It is sent again while it is wanted, until the lease exists.
+// leaseCreation creates a missing lease. The write is repeated until the lease exists, or until isWanted returns false.
 type leaseCreation struct {
 	lease  leases.Lease
-	parent *assignment // for a child of a shard that this consumer reads: the parent's assignment; else nil
+	parent *assignment // assignment of the parent, if the end of the parent creates the lease; else nil
 	done   func(error) // receives nil if the lease exists now
 	tries  tries
 }

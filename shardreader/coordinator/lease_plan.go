@@ -11,11 +11,11 @@ import (
 // leasePlan holds the changes that leaseSync makes after a listing of a stream.
 type leasePlan struct {
 	create []leases.Lease // missing leases of shards before which no records are lost
-	// belowParent are the shards without a lease, whose sequence numbers are not above those of their parents
+	// belowParent has the shards without a lease whose sequence numbers are not above those of their parents
 	belowParent []shardreader.Shard
 	unknownGap  []leases.Lease // missing leases of shards before which records may be lost
-	// unreadAncestors are the shards without a lease that have a descendant with a lease. They may not have been read
-	// to their ends
+	// unreadAncestors has the shards without a lease that have a descendant with a lease. It is unknown whether they
+	// were read to their ends
 	unreadAncestors []shardreader.Shard
 	remove          []*row // ended leases that are no longer needed
 	fullyRead       bool   // every shard of the stream was read to its end, and the stream gets no new shards
@@ -38,13 +38,14 @@ const endedLeaseTimes = 10
 
 // planLeases compares the leases with a listing, and returns the changes to make.
 //
-// It creates leases for shards whose parent was read to its end, and for the oldest shards of a lineage without leases.
-// It creates no lease for an ancestor of a shard with a lease.
+// The plan has a lease for each shard whose parent was read to its end. Among related shards without leases, it has a
+// lease for the oldest listed shard only; if reading starts at LATEST, for the newest only. It has no lease for an
+// ancestor of a shard with a lease.
 //
 // If unbegun is true, the stream was not begun, and reading starts with the shards whose parent is not listed. Records
 // before a shard whose parent is not listed may be lost in each of these cases:
 //   - The stream was begun.
-//   - The stream follows a stream that was read, so that all of its records should be read.
+//   - The stream follows a stream that was read, so all records of the stream should be read.
 //   - A lease that has not ended belongs to an unlisted shard, which may be an ancestor.
 //   - Reading starts at a time at which the unlisted parent was still open.
 func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) leasePlan {
@@ -214,9 +215,9 @@ func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	return false
 }
 
-// startLease returns l as the lease of a shard with which the reading of a stream starts. Records that the stream
-// dropped before are not a gap, unless they were created at the start time or later. If the stream follows a stream
-// that was read, all of its records should be read, and startLease returns l unchanged.
+// startLease returns l with the start position. The reading of a stream starts with the shard of l. Records that the
+// stream has already dropped are not a gap, unless they were created at the start time or later. If the stream follows
+// a stream that was read, all records of the stream should be read, and startLease returns l unchanged.
 func startLease(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
@@ -247,8 +248,8 @@ func second(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Second)
 }
 
-// isUnneeded reports whether an ended lease may be removed. The leases of its children must have moved past their
-// starts, or must not be needed. If no child is known, the shard must no longer be listed.
+// isUnneeded reports whether an ended lease may be removed. The lease of each child must have moved past the start of
+// the child, or must no longer be needed. If no child is known, the shard must no longer be listed.
 //
 // A child may be known from its own lease alone: another consumer made that lease from an older listing.
 func (pl *planner) isUnneeded(r *row) bool {
@@ -303,7 +304,7 @@ func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]
 
 func anyLease(*row) bool { return true }
 
-// movedOn reports whether the ancestors of a lease's shard need not be read. That is true if the lease is past the
+// movedOn reports whether the ancestors of a lease's shard may stay unread. That is the case if the lease is past the
 // start of the shard, or begins at LATEST or at a time.
 func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 

@@ -22,7 +22,7 @@ type rows struct {
 	unended   int // number of leases without the checkpoint SHARD_END
 	ownLeases int // number of leases of this consumer
 	busy      int // number of rows that are being written
-	walked    int // number of rows that calls of all have returned so far; tests check its growth
+	walked    int // number of rows that the method all has returned so far; tests check its growth
 }
 
 // row is a lease as this consumer knows it.
@@ -34,7 +34,7 @@ type row struct {
 	confirmedAt    time.Duration // when a write of this row last succeeded: no other consumer had taken the lease
 	busy           bool          // a write of this row is in flight or queued
 	assignment     *assignment   // nil if this consumer does not read the shard
-	callsInFlight  int           // calls of the stream for the shard, also of former assignments
+	callsInFlight  int           // calls in flight that read the shard, also those of earlier assignments
 	// mayStartAtLatest: this consumer created the lease at LATEST less than 5 s ago, and has not read the shard
 	mayStartAtLatest bool
 }
@@ -53,7 +53,7 @@ func (s *rows) all() []*row {
 	return s.sorted
 }
 
-// any reports whether matches is true for a lease.
+// any reports whether matches is true for at least one lease.
 func (s *rows) any(matches func(*row) bool) bool { return slices.ContainsFunc(s.all(), matches) }
 
 // hasChild reports whether a lease names a shard as its parent.

@@ -70,7 +70,7 @@ func (c *Coordinator) detectForeign() {
 	}
 }
 
-// takeNext takes leases of toTake, up to maxWrites at once.
+// takeNext takes leases from toTake, up to maxWrites at once.
 func (c *Coordinator) takeNext() {
 	for len(c.writes.toTake) > 0 && c.writes.taking < maxWrites && c.heartbeatFresh() && c.isRunning() {
 		r := c.writes.toTake[0]

@@ -13,15 +13,15 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// newStreamEvery is the time between two listings of the streams of a source whose leases have all ended. A new stream
-// may then replace the stream that was read to its end.
+// newStreamEvery is the longest time between two leaseSyncs if all leases of a source have ended. A new stream may then
+// replace the stream that was read to its end.
 const newStreamEvery = 15 * time.Second
 
 // leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer runs a
-// leaseSync. Each step makes a call, and the step for the answer follows. The steps for a source:
+// leaseSync. Each step makes a call, and the next step begins when the answer comes. The steps for a source:
 //   - beginSource lists the streams, and noteBegun reads from the lease table which streams were begun.
-//   - nameStream lists each stream, and nameLeases writes the stream into its leases of another application, because
-//     such leases name no stream.
+//   - nameStream lists each stream. The leases that another application created name no stream, so nameLeases writes
+//     the ARN of the stream into them.
 //   - listStream lists each stream once more, beginning with the first stream that is read. It then reads the lease
 //     table again, because other consumers may have made leases since. planStream plans the leases, and apply writes
 //     the plan.
@@ -69,7 +69,7 @@ func (c *Coordinator) beginSync() {
 	c.syncs.running.beginSource()
 }
 
-// beginSource begins the work for the next source, or ends the leaseSync after the last one.
+// beginSource begins the work for the next source, or ends the leaseSync after the last source.
 func (s *leaseSync) beginSource() {
 	c := s.c
 	if s.sourceIndex == len(c.sources) {
@@ -84,8 +84,8 @@ func (s *leaseSync) beginSource() {
 			s.endSource(err)
 			return
 		}
-		// The begun streams are read before their leases, so that a stream that counts as begun has leases, or had
-		// leases.
+		// This refresh shows which streams are begun. The leases are planned with a later refresh. So a stream that
+		// counts as begun has leases there, or had leases.
 		c.afterRefresh(s.noteBegun)
 	})
 }
@@ -117,8 +117,8 @@ func (s *leaseSync) noteBegun() {
 	s.nameStream(0)
 }
 
-// nameStream lists the stream with an index, so that its name can be written into the leases of another application.
-// After the last stream, or if no lease lacks the name of its stream, the leases are planned.
+// nameStream lists the stream at index, so that its ARN can be written into the leases of another application. After
+// the last stream, or if every lease names its stream, the leases are planned.
 func (s *leaseSync) nameStream(index int) {
 	c := s.c
 	s.streamIndex = index
@@ -140,7 +140,7 @@ func (s *leaseSync) nameStream(index int) {
 	})
 }
 
-// nameLeases writes the name of the stream into its leases. It marks the stream as begun before that. l is nil if the
+// nameLeases marks the stream as begun, and then writes its ARN into its leases that name no stream. l is nil if the
 // stream is not listed.
 func (s *leaseSync) nameLeases(l *listing) {
 	c := s.c
@@ -184,8 +184,8 @@ func (s *leaseSync) unnamedRows(l *listing) (rows []*row) {
 }
 
 // markBegun marks the stream as begun, and calls done once the mark is durable. The mark says that all first leases of
-// the stream exist. A lease that is missing before the stream has its mark does not mean that records were lost: the
-// consumer that created the other leases crashed before it had created all of them.
+// the stream exist. If a lease is missing and the stream has no mark, no records were lost: the consumer that created
+// the other leases crashed before it had created all of them.
 func (s *leaseSync) markBegun(done func()) {
 	if s.stream.begun {
 		done()
@@ -210,8 +210,8 @@ func (s *leaseSync) planFirstStream() {
 	s.listStream()
 }
 
-// endStream ends the work for a stream. Only if the stream was read to its end, as fullyRead reports, the next stream
-// follows.
+// endStream ends the work for a stream. fullyRead reports whether the stream was read to its end. Only then does the
+// next stream follow.
 func (s *leaseSync) endStream(fullyRead bool) {
 	if !fullyRead {
 		s.endSource(nil)
@@ -314,8 +314,8 @@ func (s *leaseSync) created(err error) {
 	s.markBegun(func() { s.endStream(s.plan.fullyRead) })
 }
 
-// createAfterUnknownGap notes that records before a shard may be lost, and then creates its lease, unless gaps stop the
-// reading.
+// createAfterUnknownGap notes that records before a shard may be lost. Then it creates the shard's lease, unless
+// Options.OnGap is Stop.
 func (s *leaseSync) createAfterUnknownGap(l leases.Lease, done func(error)) {
 	c := s.c
 	g := unknownIn(s.stream.arn, l.Shard)
@@ -341,8 +341,8 @@ func unknownIn(stream, shard string) record.Gap {
 	return record.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
 
-// gapBetween returns the gap before a stream that follows a stream that was read. The table had no stream between the
-// two, so neither stream has the changes of that time.
+// gapBetween returns the gap before a stream that follows a stream that was read. After the first stream ended and
+// before the second was enabled, the table had no stream. So no stream has the changes of that time.
 func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
 	table := shardreader.StreamFromARN(st.arn).Table

@@ -74,7 +74,7 @@ func (c *Coordinator) sendWrite(op sendable) {
 	op.send(c)
 }
 
-// writeEnded ends a write of sendWrite, and sends the next queued write.
+// writeEnded is called when a write that sendWrite sent has ended. It sends the next queued write.
 func (c *Coordinator) writeEnded() {
 	c.writes.inFlight--
 	if len(c.writes.queued) == 0 {
@@ -146,8 +146,8 @@ func (op *leaseWrite) succeeded(c *Coordinator) {
 	}
 }
 
-// finish continues after the write of a known lease. err is nil if the write happened, a *leases.Conflict if it was
-// refused, and another error if its result is unknown.
+// finish ends a leaseWrite. err is nil if the write happened, a *leases.Conflict if it was refused, and another error
+// if its result is unknown.
 func (op *leaseWrite) finish(c *Coordinator, err error) {
 	r, a := op.row, op.assignment
 	c.table.rows.writeEnded(r, c.now)

@@ -12,8 +12,8 @@ import (
 type listing struct {
 	status   shardreader.StreamStatus
 	shards   []shardreader.Shard
-	byID     map[string]int                 // indexes in shards, by shard
-	children map[string][]shardreader.Shard // listed children, by shard
+	byID     map[string]int                 // indexes in shards, by shard id
+	children map[string][]shardreader.Shard // listed children, by shard id of the parent
 }
 
 func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *listing {
@@ -44,10 +44,12 @@ func (l *listing) has(shard string) bool {
 	return ok
 }
 
-// hasOpen reports whether an open shard is listed. A stream that takes writes has one, but listings lag behind.
+// hasOpen reports whether an open shard is listed. A stream that takes writes has an open shard, but a listing may be
+// late.
 func (l *listing) hasOpen() bool { return slices.ContainsFunc(l.shards, shardreader.Shard.Open) }
 
-// parent returns the listed parent of a shard; "" if there is none.
+// parent returns the parent of a listed shard; "" if the shard is not listed or has no parent. The parent itself may be
+// unlisted.
 func (l *listing) parent(shard string) string { return l.shard(shard).Parent }
 
 // markAncestors adds the ancestors of a shard to ancestors.
@@ -76,7 +78,7 @@ type streamLister struct {
 	stream  string
 	running bool
 	waiting []listRequest // requests that wait for the listing in flight
-	later   []listRequest // requests that wait for the next listing, because the one in flight began too early
+	later   []listRequest // requests that wait for the next listing, because the listing in flight began too early
 
 	// The listing in flight.
 	sent           time.Duration // when its first request was made
@@ -110,7 +112,7 @@ func (c *Coordinator) list(stream string, wanted func() bool, done func(*listing
 	}
 }
 
-// begin begins a listing for the requests of later.
+// begin begins a listing for the requests in later.
 func (l *streamLister) begin() {
 	l.running = true
 	l.waiting, l.later = l.later, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// knownConsumer is the row of a consumer, as the last refresh found it.
+// knownConsumer is the row of a consumer, as the last refresh returned it.
 type knownConsumer struct {
 	leases.Member
 	heartbeatSince time.Duration // when this consumer first saw the present heartbeat

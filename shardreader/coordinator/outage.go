@@ -74,7 +74,7 @@ func roundedAttr(key string, d time.Duration) slog.Attr {
 }
 
 // tableUnreadFor returns for how long the lease table could not be read. It returns 0 if that time is at most the lease
-// time and two refreshes.
+// time plus two refresh intervals.
 func (c *Coordinator) tableUnreadFor() time.Duration {
 	if age := c.now - c.refresh.lastSent; c.refresh.succeeded && age > c.options.Lease+2*c.refreshEvery() {
 		return age

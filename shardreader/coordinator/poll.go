@@ -215,15 +215,16 @@ func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecords
 	c.receive(a, &receivedPage{e.Records, sent})
 }
 
-// beginCall counts a call of a shard in flight. A shard is opened again only after the calls of its former assignment
-// have returned. Otherwise it could have more readers than the two that a stream allows.
+// beginCall counts a call of an assignment as in flight. A shard is opened again only after the calls of its former
+// assignment have returned. Otherwise the shard could have more readers than the two that a stream allows.
 func (c *Coordinator) beginCall(a *assignment) {
 	a.poll = pollInFlight
 	a.row.callsInFlight++
 	c.streamCalls++
 }
 
-// endCall counts a call of beginCall as returned. If the assignment was closed meanwhile, it tries to open the shard.
+// endCall counts a call of an assignment as returned. If the assignment was closed meanwhile, endCall tries to open the
+// shard again.
 func (c *Coordinator) endCall(a *assignment) {
 	a.poll = pollIdle
 	a.row.callsInFlight--
@@ -303,7 +304,7 @@ func (c *Coordinator) pollAfterEmptyPage(a *assignment, sent time.Duration) {
 // lag is how late the records of an assignment are read.
 type lag struct {
 	lastRecordsAt time.Duration // when the last page with records came
-	age           time.Duration // age of the newest record of the last page, when the page was read
+	age           time.Duration // age of the newest record read, at the time when its page came
 	ageKnown      bool          // age is known
 	behindSince   time.Duration // since when records may be unread; 0 if all records are read
 }

@@ -90,7 +90,7 @@ func (c *Coordinator) receiveProbing(a *assignment, page *receivedPage) {
 }
 
 // receiveAfterGap handles a page in the phases afterGap and stoppedAtGap. The first record, or the end of the shard,
-// completes the gap. A stopped shard delivers no record.
+// ends the search for the end of the gap. A stopped shard delivers no record.
 func (c *Coordinator) receiveAfterGap(a *assignment, page *receivedPage) {
 	completesGap := page.recordCount() > 0 || page.Ended
 	if completesGap {
@@ -165,7 +165,7 @@ func dropRead(page *record.Page, lastRead string) {
 	page.Duplicates += before - len(page.Changes) - len(page.Errors)
 }
 
-// dropTooOld removes the records that were created before Lease.From, where reading starts.
+// dropTooOld removes the records that were created before Lease.From, the time at which reading starts.
 func (a *assignment) dropTooOld(page *record.Page) {
 	if a.row.From.IsZero() || a.start.atLatest {
 		return
@@ -210,7 +210,7 @@ func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
 }
 
 // newPosition returns a position for the next page to deliver. It differs from the positions of all earlier pages. If
-// the records of a page have no sequence number, the page has the sequence number of the page before it and a suffix.
+// the records of a page have no sequence number, the result has the sequence number of the previous page and a suffix.
 func (a *assignment) newPosition() pipeline.Position {
 	p := &a.inFlight
 	position := pipeline.Position(a.position.String())

@@ -30,13 +30,13 @@ type refresh struct {
 	lastSent     time.Duration // when the last successful refresh was sent
 }
 
-// refreshState is the state of the next refresh, or of the last one.
+// refreshState says whether a refresh is in flight, and whether the last refresh failed.
 type refreshState uint8
 
 const (
 	refreshWaits    refreshState = iota // a timer begins the next refresh
 	refreshInFlight                     // a refresh is in flight
-	refreshFailed                       // as refreshWaits, but the last refresh failed
+	refreshFailed                       // like refreshWaits, but the last refresh failed
 )
 
 // refreshWaiter waits for a refresh that is sent at since or later.
@@ -136,8 +136,9 @@ func (c *Coordinator) callWaiters(sent time.Duration) {
 	}
 }
 
-// updateLeases updates the rows from a read of the table that was sent at the time sent. found is sorted by shard. It
-// skips rows that this consumer wrote later, because they are newer than the read.
+// updateLeases updates the rows from a read of the table that was sent at the time sent. found has the leases that the
+// read returned, sorted by shard. updateLeases skips rows that this consumer wrote later, because they are newer than
+// the read.
 func (c *Coordinator) updateLeases(sent time.Duration, found []leases.Lease) {
 	isOlder := func(r *row) bool { return !r.busy && sent >= r.writtenAt }
 	compareShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
@@ -158,7 +159,7 @@ func (c *Coordinator) updateLeases(sent time.Duration, found []leases.Lease) {
 	}
 }
 
-// updateBroken notes the damaged rows. Until they are repaired, no consumer reads their shards and the descendants of
+// updateBroken notes the damaged rows. Until they are repaired, no consumer reads their shards or the descendants of
 // these shards.
 func (c *Coordinator) updateBroken(rows []leases.BrokenLease) {
 	broken := make(map[string]bool, len(rows))

@@ -53,7 +53,7 @@ func (c *Coordinator) surveyAssignments() survey {
 // mayHaveUnread reports whether the stream may have records of the shard that are not read yet.
 func (a *assignment) mayHaveUnread() bool { return a.lag.behindSince > 0 || !a.start.gotPage }
 
-// member returns the row of this consumer's heartbeat.
+// member returns the row that a heartbeat of this consumer writes.
 func (c *Coordinator) member() leases.Member {
 	s, ends := c.surveyAssignments(), c.shardEnds()
 	m := leases.Member{

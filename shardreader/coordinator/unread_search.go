@@ -12,7 +12,7 @@ import (
 // what is unread, or "" if nothing is.
 type unreadSearch struct {
 	c       *Coordinator
-	check   *endCheck         // nil if only the method leases is called, which ignores how old the known state is
+	check   *endCheck         // nil if only unreadLeases is called; then the age of the known state does not matter
 	unbegun map[string]string // why shards are not begun, by shard, as consumers report it
 	stopped map[string]string // reasons of the stopped shards that were found, by shard
 	moved   bool              // a lease was moved or checkpointed after the check read the table
@@ -189,7 +189,8 @@ func (s *unreadSearch) unreadStream(st *stream, l *listing) (why string, hasStop
 	return "", hasStopped
 }
 
-// unbegunStream checks a stream that is not begun, as unreadStream does. Its shards may be stopped before they begin.
+// unbegunStream does the work of unreadStream for a stream that is not begun. The shards of such a stream may be
+// stopped before they begin.
 func (s *unreadSearch) unbegunStream(st *stream, l *listing) (why string, hasStopped bool) {
 	for _, shard := range l.shards {
 		if s.noteUnbegun(shard.ID) {

@@ -10,8 +10,8 @@ import (
 
 // Lease is the right to read a shard, with the position up to which the shard was read.
 //
-// Fields marked "own" are not part of Amazon's KCL. They are zero in rows that another application wrote. The tags are
-// the JSON of leases/file, which writes shard and checkpoint itself.
+// Fields marked "own" are not part of Amazon's KCL. They are zero in rows that another application wrote. The tags
+// define the JSON of leases/file, which writes Shard and Checkpoint itself.
 type Lease struct {
 	Shard      string     `json:"-"` // shard id
 	Checkpoint Checkpoint `json:"-"`
@@ -33,9 +33,10 @@ type Lease struct {
 	// the field.
 	Switches int64 `json:"switches,omitempty"`
 
-	// First is the first sequence number of the shard, as the stream lists it; own. From is the time at which reading
-	// starts, for the checkpoints Latest and AtTime; own. Records created before From are skipped. Time is the creation
-	// time of the record at the checkpoint, to the second; own. Time changes only together with the checkpoint.
+	// First is the sequence number from which on the shard is read; own. It comes from the listing of the stream, from
+	// the first record found, or from the start that is configured. From is the time at which reading starts, for the
+	// checkpoints Latest and AtTime; own. Records created before From are skipped. Time is the creation time of the
+	// record at the checkpoint, to the second; own. Time changes only together with the checkpoint.
 	First string    `json:"first,omitempty"`
 	From  time.Time `json:"from,omitzero"`
 	Time  time.Time `json:"time,omitzero"`

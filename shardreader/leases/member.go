@@ -8,7 +8,7 @@ import (
 )
 
 // Member is the row of one consumer. The consumer writes it with every heartbeat; the other consumers and `status` read
-// it. The tags are the JSON of leases/file, which writes the maps itself.
+// it. The tags define the JSON of leases/file, which writes the maps itself.
 type Member struct {
 	Worker string `json:"worker"` // consumer id, unique to the process
 	// Name stays the same over restarts; Lease.Pinned refers to it. Default: Worker

@@ -38,10 +38,10 @@ type Table interface {
 	// mistaken for its first shards. The mark is never removed, and MarkBegun is idempotent.
 	MarkBegun(ctx context.Context, stream string) error
 
-	// ReserveCall takes the right to make one call of a quota that all consumers share. If the quota's count equals
-	// seen, ReserveCall raises the count by 1, and returns it with ok true. Otherwise it returns the present count with
-	// ok false. A caller reserves again only if the count did not change for as long as one call may take. This spaces
-	// the calls without a common clock.
+	// ReserveCall takes the right to make one call that counts against a quota. All consumers share the quota. If the
+	// quota's count equals seen, ReserveCall raises the count by 1, and returns it with ok true. Otherwise it returns
+	// the present count with ok false. A caller reserves only after it has seen the count unchanged for the time that
+	// two calls must be apart. This spaces the calls without a common clock.
 	ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error)
 }
 

@@ -6,13 +6,13 @@ import (
 )
 
 // Unpassed returns, sorted, the shards that may have unstored records from before the time at. A record is unstored if
-// a sink has not stored it. seen holds the heartbeats of the consumers ([Snapshot.Heartbeats]) from a read of the table
-// at the time at or later.
+// a sink has not stored it. seen is the result of [Snapshot.Heartbeats] for a read of the table at the time at or
+// later.
 //
 // A shard has passed the time at in each of these cases:
 //   - It was read to its end.
 //   - The record at its checkpoint was created after at. The records of a shard are ordered by their times.
-//   - Its consumer reported that all records of the shard were checkpointed, in a heartbeat sent after those of seen.
+//   - Its consumer reported that all records of the shard were checkpointed, in a heartbeat sent after those in seen.
 //
 // A shard with a parent that is not read to its end is not returned, because its records come after those of the
 // parent.

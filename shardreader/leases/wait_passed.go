@@ -12,7 +12,7 @@ import (
 const passedInterval = 2 * time.Second
 
 // WaitPassed blocks until every shard is read past the time at, and all records before that time are durable. It calls
-// read for the present leases. clockSkew is the maximum difference between clocks. WaitPassed calls show with a text
+// read to get the present leases. clockSkew is the maximum difference between clocks. WaitPassed calls show with a text
 // that says what it waits for, whenever the text changes.
 func WaitPassed(
 	ctx context.Context, read func(ctx context.Context) (Snapshot, error), at time.Time, clockSkew time.Duration,
@@ -58,7 +58,7 @@ func WaitPassed(
 	}
 }
 
-// waitText returns what a wait for the unpassed shards waits for.
+// waitText returns a text that says what WaitPassed waits for.
 func (s Snapshot) waitText(at time.Time, unpassed []string) string {
 	switch {
 	case len(s.Leases) == 0:

@@ -38,8 +38,9 @@ func opensRecords(b []byte) bool {
 	return hasBracket && hasColon && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
 }
 
-// checkClosed returns errOpen if the element that ends at end is not a record, but contains whole records or events.
-// Such an element lacks its closing bracket: a bracket of an outer array or event closed it instead.
+// checkClosed returns errOpen if the element from the present position to the index end is not a record, but contains
+// whole records or events. Such an element lacks its closing bracket: a bracket of an outer array or event closed it
+// instead.
 func (d *documents) checkClosed(end int) error {
 	isOwnDocument := d.nesting == betweenDocuments && !d.uncertain
 	hasBrackets := d.w.buf[0] == '[' || d.w.buf[0] == '{'
@@ -49,7 +50,8 @@ func (d *documents) checkClosed(end int) error {
 	return d.openError()
 }
 
-// openError returns the error of the bracket at the present position, which nothing closes, and notes it as failedAt.
+// openError returns the error of a bracket that nothing closes. The bracket is at the present position, which openError
+// stores in failedAt.
 func (d *documents) openError() error {
 	d.failedAt = 0
 	return errOpen

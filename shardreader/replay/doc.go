@@ -8,9 +8,9 @@
 //
 // A record that cannot be decoded becomes a [record.RecordError] that names file and line, and other records are still
 // read. The same holds for broken JSON: reading continues at the next whole record. Other faults end the source with a
-// [*BrokenError] instead of io.EOF, after all records were delivered. There are two kinds of such faults. Some lose no
-// record. The others are text that was not read: after a missing end, of a record over 64 MiB, or of a truncated
-// archive.
+// [*BrokenError] instead of io.EOF, after all records were delivered. Some of these faults lose no record. The others
+// are text that was not read: the text after a missing end, a record over 64 MiB, or the rest of a truncated compressed
+// file.
 //
 // Source.Read, file.next and documents.next read a block; block.decode decodes it. Read source.go, input_file.go,
 // documents.go and page.go in this order; resume.go and brackets.go handle broken JSON.

@@ -10,7 +10,7 @@ import (
 // a record, in any layout. Only one record is in memory at a time, so an array or event can have any size.
 //
 // Broken text, up to the place where reading continues, is returned as a record with the reason; see skipBroken. Faults
-// without a lost record are in faults.
+// that lose no record, and broken text that is too large to return, are in faults.
 type documents struct {
 	w            *window
 	scan         scanner
@@ -134,8 +134,9 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	return d.takeRecord(end), true, nil
 }
 
-// opensArray reports whether the bracket at the present position opens an array of records. In an array that expects a
-// value, it does so if the end of that array is missing.
+// opensArray reports whether the bracket at the present position opens an array of records. If an array expects a value
+// here, the bracket opens another array of records only if a whole record follows the bracket. The end of the first
+// array is missing then.
 func (d *documents) opensArray() bool {
 	if d.nesting == betweenDocuments || d.expect == wantComma {
 		return true
@@ -251,7 +252,7 @@ func (d *documents) endArray() error {
 	}
 }
 
-// takeRecord consumes and returns a record that ends at end.
+// takeRecord consumes and returns the record from the present position to the index end.
 func (d *documents) takeRecord(end int) savedRecord {
 	r := d.newRecord()
 	r.raw = d.w.consume(end)

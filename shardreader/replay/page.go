@@ -25,8 +25,8 @@ func (s *Source) page(b *block) *pipeline.Page {
 	}
 }
 
-// decode decodes the block. It returns the page, and the block that the page refers to. If lines are broken, this is a
-// new block with an array of the same records.
+// decode decodes the block. It returns the page, and the block that the page refers to. If lines are broken, the
+// returned block is new, and has an array of the same records.
 func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 	if b.isLines {
 		if p := b.decodeLines(decoder); p != nil {
@@ -37,8 +37,8 @@ func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 	return b, b.decodeRecords(decoder)
 }
 
-// decodeLines decodes lines. If the JSON of a line is broken, it returns nil. The caller then finds the records after
-// the broken text on the same line with toRecordArray.
+// decodeLines decodes lines. It returns nil if the JSON of a line is broken, or if a line has an event in an array. The
+// caller then finds the records of such a line with toRecordArray.
 func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
@@ -122,7 +122,7 @@ func (b *block) raw(i int) []byte {
 	return b.bytes[b.starts[i].inBlock : end-1] // without the comma or bracket after it
 }
 
-// appendPage appends q to p. q is the page of an array that begins with the block's record of index from.
+// appendPage appends q to p. q is the page of an array whose first record has the index from in the block.
 func appendPage(p, q *record.Page, from int) {
 	for _, c := range q.Changes {
 		c.Index += int32(from)

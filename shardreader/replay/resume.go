@@ -7,7 +7,8 @@ import (
 )
 
 // skipBroken consumes broken text up to the place where reading continues. That is the first of these places:
-//   - The next whole record or event. If the broken line is a document of its own, the rest of the line does not count.
+//   - The next whole record or event. If the broken line is a document of its own, records in the rest of the line do
+//     not count.
 //   - The next line with the indentation of the first broken line, unless it begins with a quote, a closing bracket, a
 //     comma or a colon. So in a file with one record per line, only the broken line itself is lost.
 //
@@ -101,8 +102,8 @@ func (d *documents) findResume(indent int) (end int, hasRecord bool) {
 	}
 }
 
-// skipIndent returns the index of the first byte that is not white space, from the start of a line at i, and the length
-// of the white space before it on its line. The index is len(d.w.buf) at the end of the file.
+// skipIndent returns the index of the first byte from i on that is not white space, and the length of the white space
+// before that byte on its line. i must be the start of a line. The index is len(d.w.buf) at the end of the file.
 func (d *documents) skipIndent(i int) (text, indent int) {
 	for start := i; d.w.has(i); i++ {
 		switch d.w.buf[i] {
@@ -150,8 +151,9 @@ func (d *documents) startsWithRecord() bool {
 	return hasRecord
 }
 
-// guessNesting guesses nesting, because broken text before may have hidden brackets. It guesses from the next record or
-// event and the byte after it. If that record is broken too, it does not change nesting, and returns false.
+// guessNesting guesses nesting, because the broken text before may have hidden brackets. It guesses from the next
+// record or event, and from the byte after that. If the next record is broken too, guessNesting does not change
+// nesting, and returns false.
 func (d *documents) guessNesting() (ok bool) {
 	d.expect = wantAnother
 	end, isEvent, err := d.scanObject(0)

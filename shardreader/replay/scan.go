@@ -62,7 +62,7 @@ func (s *scanner) scanValue(b []byte, i int) (int, status) {
 }
 
 // openBracket scans the bracket at i and the name of the first member. It returns the index of the first value. empty
-// reports whether the object or array has none; the index is then after its end.
+// reports whether the object or array has no value; the index is then after its end.
 func (s *scanner) openBracket(b []byte, i int) (next int, empty bool, st status) {
 	open := i
 	if i = skipSpace(b, i+1); i >= len(b) {
@@ -81,8 +81,8 @@ func (s *scanner) openBracket(b []byte, i int) (next int, empty bool, st status)
 	return i, false, st
 }
 
-// closeBrackets closes the objects and arrays that end after a value. If one is still open, closeBrackets also scans
-// the comma and the name before its next value. It returns the index after what it scanned.
+// closeBrackets closes the objects and arrays that end after a value. If an outer object or array is still open,
+// closeBrackets also scans the comma and the name before its next value. It returns the index after the scanned text.
 func (s *scanner) closeBrackets(b []byte, i int) (next int, st status) {
 	for len(s.stack) > 0 {
 		if i = skipSpace(b, i); i >= len(b) {
@@ -153,7 +153,7 @@ func scanString(b []byte, i int) (int, status) {
 	return i, incomplete
 }
 
-// scanEscape scans an escape from the byte after its backslash. It returns the index of the last byte.
+// scanEscape scans an escape from the byte after its backslash. It returns the index of the last byte of the escape.
 func scanEscape(b []byte, i int) (int, status) {
 	if i >= len(b) {
 		return i, incomplete
@@ -175,8 +175,9 @@ func scanEscape(b []byte, i int) (int, status) {
 	return i, invalid
 }
 
-// stopMask returns a word with the highest bit of the first byte that is a quote, a backslash or a control character in
-// w. It may also set bits of later bytes that are none of these. It returns 0 if there is no such byte.
+// stopMask finds the first byte of w that is a quote, a backslash or a control character. The lowest bit set in the
+// result is the highest bit of that byte. Bits of later bytes may be set too, even if they are none of these. The
+// result is 0 if there is no such byte.
 func stopMask(w uint64) uint64 {
 	const ones = 0x0101010101010101
 	quote, slash := w^ones*'"', w^ones*'\\'

@@ -29,7 +29,7 @@ func (p *pageProtocol) setProtocol(o *dynamodbstreams.Options) {
 	p.ClientProtocol, o.Protocol = o.Protocol, p
 }
 
-// DeserializeResponse decodes a page into p.page. It does not set out, which GetRecords ignores.
+// DeserializeResponse decodes a page into p.page. It leaves the parameter out unchanged, because GetRecords ignores it.
 func (p *pageProtocol) DeserializeResponse(
 	ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response,
 	out smithy.Deserializable,

@@ -150,7 +150,7 @@ func nilIfEmpty(s string) *string {
 	return &s
 }
 
-// sendOnce turns off the retries of the SDK for a call that the caller can replace by another one.
+// sendOnce turns off the retries of the SDK, for a call that the caller can replace by another call.
 func sendOnce(o *dynamodbstreams.Options) { o.RetryMaxAttempts = 1 }
 
 // keepRequestBody keeps the request body of a call open, because net/http may still send it after the response was

@@ -109,7 +109,7 @@ func (s *Source) lastListed() time.Time {
 // claim on each of these parts must be renewed.
 const maxEnded = 64
 
-// wantsMore reports whether this process claims another part. It does not if it is leaving, if it reads as many parts
+// wantsMore reports whether this process claims one more part. It does not if it is leaving, if it reads as many parts
 // as Concurrency allows, or if maxEnded more parts wait for their last writes.
 func (s *Source) wantsMore() bool {
 	s.mu.Lock()

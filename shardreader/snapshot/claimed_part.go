@@ -51,7 +51,8 @@ type claimedPart struct {
 	allWritten bool              // all pages are written
 }
 
-// returnedPage is a page of a part. For the pipeline, its position is its number in the part.
+// returnedPage is a page that Read has returned. As the position of the page, the pipeline gets the number of the page
+// in its part.
 type returnedPage struct {
 	position pipeline.Position // position of the reader after the page
 	items    *atomic.Int64     // number of items; known once the page is decoded
@@ -127,7 +128,7 @@ func (s *Source) handToRead(c *claimedPart, page *pipeline.Page, readBytes int64
 	}
 }
 
-// take returns the page of a part that was read ahead. The caller holds mu.
+// take returns the page that was read ahead from a part. The caller holds mu.
 func (s *Source) take(c *claimedPart) *pipeline.Page {
 	page := c.page
 	c.page = nil
@@ -260,7 +261,7 @@ func (s *Source) store(ctx context.Context, c *claimedPart, end claimEnd) error 
 	if err != nil {
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.options.Run, err)
 	}
-	if !wasOwner { // the write may have succeeded without an answer: claimablePart then returns the part again
+	if !wasOwner { // an earlier write may have succeeded without an answer: claimablePart then returns the part again
 		s.revokePart(c)
 		return nil
 	}

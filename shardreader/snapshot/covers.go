@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// Covers reports whether it is certain that the narrowing selects every item for which when is true. If so, a sink with
-// this condition is complete. Covers compares only texts, prefixes and BOOLs, and returns false if it cannot decide. A
-// nil when is true for all items.
+// Covers reports whether it is certain that the narrowing selects every item for which the condition when is true. If
+// so, a sink with this condition is complete. Covers compares only texts, prefixes and BOOLs, and returns false if it
+// cannot decide. A nil condition is true for all items.
 func (n *ItemSelection) Covers(when *expr.Item) bool {
 	if n == nil {
 		return true

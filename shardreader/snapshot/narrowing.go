@@ -61,7 +61,7 @@ type entityType struct {
 // defaultTypeAttribute is the attribute with the type of an item, unless a type names another attribute.
 const defaultTypeAttribute = "Type"
 
-// NewItemSelection returns the narrowing of o; nil if o selects all items. The error names the field of o.
+// NewItemSelection returns the narrowing that o describes; nil if o selects all items. An error names the field of o.
 func NewItemSelection(o NarrowingOptions) (*ItemSelection, error) {
 	n := &ItemSelection{}
 	for _, t := range o.Types {

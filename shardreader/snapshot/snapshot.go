@@ -24,9 +24,9 @@ type Snapshot interface {
 
 // Reader reads one part. One goroutine uses it.
 type Reader interface {
-	// Read returns the next page, and io.EOF after the last page. It sets Position, Bytes and Decode. io.EOF means that
-	// the part is complete, and that any check of the whole part has succeeded. Read retries transient errors itself.
-	// After an error the caller only closes the reader.
+	// Read returns the next page, and io.EOF after the last page. It sets Position, Bytes and Decode of the page.
+	// io.EOF means that the part is complete, and that any check of the whole part has succeeded. Read retries
+	// transient errors itself. After an error the caller only closes the reader.
 	Read(ctx context.Context) (*pipeline.Page, error)
 
 	// Close frees the reader. It does not block.
@@ -52,11 +52,11 @@ type Info struct {
 	// Source is the canonical name: it is the same for all processes that read the same snapshot. Examples are "export
 	// s3://bucket/prefix/AWSDynamoDB/01695097218000-d6299cbd/", "scan
 	// arn:aws:dynamodb:eu-west-1:123456789012:table/shop segments 16 begun 2026-11-23T14:00:00Z" and "items dump.jsonl
-	// sha256:a09bc7652f18d349". The last has a digest of the beginnings of the files.
+	// sha256:a09bc7652f18d349". The last example has a digest of the beginnings of the files.
 	Source string
 
 	Time       time.Time       // every item has the state of this time or later; zero if unknown
-	OldestTime time.Time       // time of the oldest export if there are incremental exports, else Time
+	OldestTime time.Time       // time of the full export; start of an incremental export that is read alone; else Time
 	TableARN   string          // "" if unknown
 	View       record.ViewType // NewImage if some changes lack a usable old image; otherwise NewAndOldImages
 	Items      int64           // -1 if unknown

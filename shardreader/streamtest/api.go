@@ -20,7 +20,8 @@ func (c describedCall) errorOf(err error) *shardreader.Error {
 	return &shardreader.Error{Op: c.Op, Subject: c.subject, Err: err}
 }
 
-// call runs an operation that returns T. A fault may break the answer. wire returns the answer as in HTTP.
+// call runs an operation that returns T. A fault may break the answer. wire returns the JSON object that HTTP would
+// send as the answer.
 func call[T any](
 	ctx context.Context, s *Server, c describedCall, wire func(T) map[string]any, do func() (T, *failure),
 ) (T, error) {
@@ -41,7 +42,7 @@ func call[T any](
 	return out, nil
 }
 
-// kinds are the kinds of errors, by error code.
+// kinds maps error codes to kinds of errors.
 var kinds = map[string]error{
 	"ExpiredIteratorException":   shardreader.ErrExpiredIterator,
 	"TrimmedDataAccessException": shardreader.ErrTrimmed,

@@ -18,7 +18,7 @@ type Fault struct {
 	Err    error               // the connection fails with this error
 	Body   func([]byte) []byte // changes the body of the answer
 	Cut    error               // reading the body fails with this error, after the bytes that Body returns
-	Delay  time.Duration       // delay of the answer or error, which is determined before the delay
+	Delay  time.Duration       // delay of the answer or error. The call is executed before the delay
 }
 
 // Call describes a call of the server.

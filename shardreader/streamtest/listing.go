@@ -36,13 +36,13 @@ func (st *Stream) Show(shardIDs ...string) {
 	st.change(shardIDs, func(sh *shard) { sh.hidden, sh.listedFrom = false, time.Time{} })
 }
 
-// ListOpen with open true lists shards as open, even if they are closed, until it is called with false. The service
-// lists a parent as open for some time after its child is listed.
+// ListOpen(true, ...) makes DescribeStream list shards as open, even if they are closed. ListOpen(false, ...) ends
+// that. The service lists a parent as open for some time after its child is listed.
 func (st *Stream) ListOpen(open bool, shardIDs ...string) {
 	st.change(shardIDs, func(sh *shard) { sh.listedOpen = open })
 }
 
-// change changes each of some shards.
+// change calls the function change for each of the shards, under the lock.
 func (st *Stream) change(shardIDs []string, change func(*shard)) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()

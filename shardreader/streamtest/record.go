@@ -51,7 +51,8 @@ func (r Record) append(dst []byte, n sequence, second int64, view record.ViewTyp
 	return append(dst, '}')
 }
 
-// eventName returns the event of a write that changed an item from before to after; "" if there is no item.
+// eventName returns the event of a write that changed an item from before to after. An argument is "" if there was, or
+// is, no item.
 func eventName(before, after string) string {
 	switch {
 	case before == "":

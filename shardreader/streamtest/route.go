@@ -51,8 +51,8 @@ func (st *Stream) OpenShardOf(key string) string {
 	return sh.id
 }
 
-// openShardOf returns the open shard of a key; nil in a disabled stream. If that shard was dropped, owner adds and
-// returns a child of it. The caller holds the lock, here and below.
+// openShardOf returns the open shard of a key; nil in a disabled stream. If that shard was dropped, openShardOf adds
+// and returns a child of it. The caller holds the lock, here and below.
 func (st *Stream) openShardOf(key string) *shard {
 	if len(st.writable) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	unnamedReader // the API of the server itself: its callers have no name of a reader
+	unnamedReader // the API of the server itself, for callers without a reader's name
 	options       Options
 	decoder       *record.Decoder
 

@@ -71,8 +71,9 @@ func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 		to: uint32(len(grown))})
 }
 
-// page appends to dst the records from the index from on, as byte ranges that the caller joins with commas. It also
-// returns the index after these records.
+// page appends to dst the records from the index from on: at most limit records, and at most size bytes, but at least
+// one record. The records are byte ranges that the caller joins with commas. page also returns the index after these
+// records.
 func (sh *shard) page(dst [][]byte, from, limit, size int) (parts [][]byte, next int) {
 	next = from
 	for next < len(sh.records) && next-from < limit {
@@ -99,7 +100,7 @@ func (sh *shard) page(dst [][]byte, from, limit, size int) (parts [][]byte, next
 	return dst, next
 }
 
-// trim removes the records before n.
+// trim removes the records before the index n.
 func (sh *shard) trim(n int) {
 	sh.trimmedCount = min(max(sh.trimmedCount, n), len(sh.records))
 	keep := len(sh.blocks) - 1 // the last block takes more records

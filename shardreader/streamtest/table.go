@@ -83,7 +83,7 @@ func (t *Table) remove(key, principal string) (Written, error) {
 	return t.write(key, "", principal), nil
 }
 
-// Item returns the stored item with a key. ok is false if there is no such item, or if key is not a key.
+// Item returns the stored item with a key. ok is false if there is no such item, or if key is not the JSON of a key.
 func (t *Table) Item(key string) (item string, ok bool) {
 	_, key, err := t.parse(key)
 	if err != nil {

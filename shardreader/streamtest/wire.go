@@ -24,7 +24,7 @@ type request struct {
 	iterator iterator // parsed ShardIterator
 }
 
-// limit returns the request's limit, or serverLimit if it is lower. bound is the service's maximum.
+// limit returns the request's limit, but at most serverLimit. bound is the highest limit that the service accepts.
 func (r request) limit(serverLimit, bound int) (int, *failure) {
 	switch {
 	case r.Limit == nil:

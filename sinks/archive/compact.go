@@ -48,8 +48,9 @@ type CompactOptions struct {
 type CompactProgress struct {
 	Objects, Bytes    int64 // small objects that were merged, and their sizes
 	Large, LargeBytes int64 // resulting objects, and their sizes; a dry run does not know the sizes
-	// Unchanged and UnchangedByClass count objects of the log that were not changed. Unchanged are too large, or have no
-	// other object to be merged with. UnchangedByClass have another storage class.
+	// Unchanged and UnchangedByClass count objects of the log that were not changed. Unchanged counts objects that are
+	// too large, or that cannot be merged with another object. UnchangedByClass counts objects of another storage
+	// class.
 	Unchanged, UnchangedByClass int64
 }
 
@@ -60,8 +61,8 @@ const groupCount = 10_000
 // large object and reads it back before it removes the small ones. A crash in between leaves changes in two objects.
 // Then [Read] returns each of them once, and the next Compact continues.
 //
-// Compact changes neither PerItem objects, nor objects of other storage classes, nor an object that no other object
-// shares its tags and columns with.
+// Compact does not change PerItem objects or objects of other storage classes. It also does not change an object if no
+// other object has the same tags and columns.
 //
 // A reader that runs at the same time may miss objects, so an archive should not be read while it is compacted. Writers
 // may continue.
@@ -102,8 +103,8 @@ type smallObjects struct {
 	size  int64
 }
 
-// addObject adds an object of the listing, if it is small and belongs to the log. It first merges the objects of the
-// last folder, or a group that is large enough.
+// addObject adds an object of the listing, if it is small and belongs to the log. Before that, it merges the objects of
+// the last folder if the object is in another folder. It also merges the object's group first if the group is full.
 func (c *compaction) addObject(ctx context.Context, info Info) error {
 	f, isLog := formatOf(info.Name)
 	if !isLog {
@@ -250,7 +251,7 @@ func (c *compaction) mergeSet(ctx context.Context, set *objectSet) error {
 	if !bytes.Equal(storedDigest, digest) {
 		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", large.Name)
 	}
-	// the large object has this name if one small object already had all lines
+	// if one small object already has all lines, it is the large object itself
 	names = slices.DeleteFunc(names, func(name string) bool { return name == large.Name })
 	return c.o.Store.Remove(ctx, names)
 }

@@ -59,7 +59,7 @@ type compressor interface {
 }
 
 // compressorPool keeps idle compressors of one format. A compressor has no goroutines, and its output depends only on
-// its input. Its window is small, so that a reader needs little memory to merge many objects.
+// its input. Its compression window is small, so that a reader needs little memory to merge many objects.
 type compressorPool struct {
 	format Format
 	pool   sync.Pool

@@ -8,7 +8,7 @@ import (
 )
 
 // Ranger is a store that can read a part of an object. The archive reads Parquet objects of a Ranger one row group at a
-// time. It reads those of other stores as a whole.
+// time. It reads the Parquet objects of other stores as a whole.
 type Ranger interface {
 	Store
 

@@ -36,7 +36,8 @@ func (r *versionRange) include(v record.Version) {
 	}
 }
 
-// name returns the name of an object with this digest, its versions and its format.
+// name returns the name of an object in folder. The name has the versions of the range, the digest of the object's
+// content, and the format.
 func (r *versionRange) name(folder string, digest []byte, f Format) string {
 	return fmt.Sprintf("%s%s-%s-%s%s", folder, r.first, r.latest, hex.EncodeToString(digest[:16]), f.suffix())
 }

@@ -73,7 +73,7 @@ func (m *merge) next(ctx context.Context) (Entry, error) {
 	return entry, nil
 }
 
-// nextGroup appends the next entries of one item and version to group, and returns io.EOF after the last ones.
+// nextGroup appends the next entries of one item and version to group, and returns io.EOF after the last entries.
 func (m *merge) nextGroup(ctx context.Context, group []Entry) ([]Entry, error) {
 	first, err := m.next(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (m *merge) nextGroup(ctx context.Context, group []Entry) ([]Entry, error) {
 
 func (m *merge) close() {
 	for _, h := range m.heads {
-		_ = h.run.close() // all entries were read, so an error loses nothing
+		_ = h.run.close() // nothing more is read from the run, so an error loses nothing
 	}
 	m.heads = nil
 }

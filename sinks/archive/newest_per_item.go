@@ -19,8 +19,8 @@ const replaceTries = 8
 // maxItemLabel is the longest Object.Item. S3 limits the metadata of an object to 2 KB.
 const maxItemLabel = 1000
 
-// itemLabel returns the key of an item for Object.Item. A long key is cut. It then ends in ~, which no key contains,
-// and a digest.
+// itemLabel returns the key of an item for Object.Item. A long key is cut, and then ends in ~ and a digest. No key
+// contains ~.
 func itemLabel(k item.Key) string {
 	if len(k) <= maxItemLabel {
 		return string(k)
@@ -61,7 +61,8 @@ func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// splitByFirstItem separates the deliveries of the item of the first one from the others.
+// splitByFirstItem splits indexes (of ds) into the deliveries that have the same item as the first delivery, and the
+// others.
 func splitByFirstItem(ds []pipeline.Delivery, indexes []int) (sameItem, others []int) {
 	first := ds[indexes[0]].Change.Key
 	for _, i := range indexes {
@@ -74,8 +75,9 @@ func splitByFirstItem(ds []pipeline.Delivery, indexes []int) (sameItem, others [
 	return sameItem, others
 }
 
-// writeNewestOf writes the newest of the changes of one item and object, given by their indexes. If it can never be
-// written, the next older one is. It sets the failures and the outcomes of the changes.
+// writeNewestOf writes the newest change of one item to its object. indexes has the indexes into ds of the item's
+// changes for this object. If a change can never be written, writeNewestOf writes the next older change instead. It
+// sets the failures and the outcomes of all these changes.
 func (s *Sink) writeNewestOf(ctx context.Context, ds []pipeline.Delivery, indexes []int, failures []error) {
 	slices.SortStableFunc(indexes, func(i, j int) int { return ds[j].Change.Version.Compare(ds[i].Change.Version) })
 	for n, i := range indexes {
@@ -129,8 +131,8 @@ func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 // isOvertaken reports whether a write failed because another writer wrote or removed the object.
 func isOvertaken(err error) bool { return errors.Is(err, ErrExists) || errors.Is(err, ErrNoObject) }
 
-// replaceOlder writes o, the object of a delivery, in place of the stored object, unless that is as new or newer. It
-// sets the outcome Superseded if the stored object is newer.
+// replaceOlder writes o, the object of a delivery, in place of the stored object, unless the stored object is as new or
+// newer. It sets the outcome Superseded if the stored object is newer.
 func (s *Sink) replaceOlder(ctx context.Context, d *pipeline.Delivery, o Object) error {
 	stored, err := s.replacer.Describe(ctx, o.Name)
 	if errors.Is(err, ErrNoObject) { // it was removed
@@ -184,8 +186,8 @@ func (s *Sink) checkRawName(name string) error {
 		redact.Safe(s.o.Key.String()), name, redact.Safe(problem))
 }
 
-// notOwned returns the error of an item whose object belongs to another item, the owner. owner is "" if the object
-// names no item.
+// notOwned returns the error for o if the stored object of that name belongs to the item owner. owner is "" if the
+// stored object names no item.
 func notOwned(o Object, owner string) error {
 	if owner == "" {
 		return errs.Errorf("archive: the object %s exists and names no item, so %s is not written: remove the object, or "+

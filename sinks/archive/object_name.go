@@ -25,8 +25,8 @@ func Folder(prefix string, key *template.Template) string {
 	return folder
 }
 
-// Names must be valid on every server with the S3 API, and as file paths. So no segment, a part between two slashes, is
-// empty, "." or "..", or longer than 255 bytes.
+// A segment of a name is a part between two slashes. Names must be valid on every server with the S3 API, and as file
+// paths. So no segment is empty, "." or "..", or longer than 255 bytes.
 //
 // Values are escaped ([template.Template.AppendObjectKey]), and contain neither "/" nor "~". So it is enough to check
 // the literals once. Long names are shortened so that different names stay different.
@@ -61,8 +61,8 @@ func digest(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// checkName returns an error if the literals of names are invalid. A name is a prefix, followed by a template and end.
-// option names the options of both in the error.
+// checkName returns an error if the literal parts of names are invalid. A name is prefix, the text of the template t,
+// and end. option names the options of prefix and t in the error.
 func checkName(option, prefix string, t *template.Template, end string) error {
 	name := prefix
 	if t != nil {

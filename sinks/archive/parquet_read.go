@@ -114,7 +114,7 @@ func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 	return record.AppendRecord(dst, &c), nil
 }
 
-// appendPlainRow appends the line that appendPlain wrote for the change of the row.
+// appendPlainRow appends a row as the line that appendPlain would append for the same change.
 func appendPlainRow(dst []byte, row columnar.Row) []byte {
 	text := func(f columnar.Field) string { return string(row[f].Text) }
 	dst = append(dst, `{"key":`...)

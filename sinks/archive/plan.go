@@ -84,7 +84,7 @@ func shortAge(d time.Duration) string {
 	return s
 }
 
-// Plan sets the Put of a change, with its folder or its object.
+// Plan adds the Put of a change. With Log the Put names the folder of the object, and with PerItem it names the object.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	kind := KindOf(d.Change)
 	if !slices.Contains(s.o.Kinds, kind) {

@@ -16,8 +16,8 @@ type ReadOptions struct {
 	Prefix     string // beginning of the object names. Default: all objects
 	TableInKey bool   // keys begin with their table; see DecoderOptions.TableInKey
 
-	// From and To limit the creation times of changes: from From on, and before To. A change without a time is always
-	// included. Objects that were written before From are not opened. The zero time means no limit.
+	// From and To select changes by their creation times: not before From, and before To. A change without a time is
+	// always included. Objects that were written before From are not opened. The zero time means no limit.
 	From, To time.Time
 
 	TempDir  string             // folder for data beyond Memory; its files are removed at the end. Default: os.TempDir
@@ -141,7 +141,7 @@ func (o ReadOptions) includesEntry(e Entry) (bool, error) {
 	return isBeforeTo && !created.Before(o.From), nil
 }
 
-// tooOld reports whether an object was written before From. Such an object has no change to return.
+// tooOld reports whether an object was written before From. All changes of such an object were created before From.
 func (o ReadOptions) tooOld(info Info) bool {
 	return !o.From.IsZero() && !info.Modified.IsZero() && info.Modified.Before(o.From.Add(-skew))
 }

@@ -45,7 +45,7 @@ func (r *entries) parse(line []byte) (Entry, error) {
 	return r.accept(e, err)
 }
 
-// accept returns e if it is not before the last entry, and otherwise an error.
+// accept returns e. It returns an error if err is not nil, or if e is before the last entry.
 func (r *entries) accept(e Entry, err error) (Entry, error) {
 	if err == nil && r.last.Line != nil && compareEntries(r.last, e) > 0 {
 		err = errs.New(

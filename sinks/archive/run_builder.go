@@ -91,7 +91,7 @@ func isFrozen(class string) bool {
 	return class == "GLACIER" || class == "DEEP_ARCHIVE" || class == "INTELLIGENT_TIERING"
 }
 
-// add adds an object of the listing: it queues the object, and loads or opens queued objects if they are enough.
+// add adds an object of the listing: it queues the object, and loads or merges queued objects if enough are queued.
 func (b *runBuilder) add(ctx context.Context, info Info) error {
 	if b.o.tooOld(info) {
 		b.progress.Skipped++

@@ -56,7 +56,8 @@ func (s *spills) mergeUp(ctx context.Context, level int) error {
 	return s.put(ctx, m, level+1)
 }
 
-// openRuns opens all runs, at most spillFanIn. Before, it merges the runs of all but the last level.
+// openRuns adds all entries on disk to m, as at most spillFanIn runs. Before that, it merges the runs of each level but
+// the last into a run of the next level.
 func (s *spills) openRuns(ctx context.Context, m *merge) error {
 	for level := 0; level < len(s.levels)-1; level++ { // a merge may add a level
 		if len(s.levels[level]) == 0 {

@@ -58,7 +58,7 @@ type Describer interface {
 // Replacer is a store that replaces objects.
 //
 // Replace writes o in place of the object that Describe described, and blocks until it is durable. If the object was
-// written or removed after that, Replace changes nothing and returns ErrExists or ErrNoObject. The same holds for the
+// written or removed since then, Replace changes nothing and returns ErrExists or ErrNoObject. The same holds for the
 // second of two concurrent writers. The caller retries an error that is marked by pipeline.Transient.
 type Replacer interface {
 	Describer

@@ -42,7 +42,8 @@ func (s *Sink) groupOf(d *pipeline.Delivery, put *Put) objectGroup {
 	return objectGroup{folder: put.Folder}
 }
 
-// putUnlessExists writes an object whose name has a digest of its content. So an existing object is the same.
+// putUnlessExists writes an object whose name has a digest of its content. So an existing object with this name has the
+// same content, and counts as success.
 func putUnlessExists(ctx context.Context, store Store, o Object) error {
 	err := store.Put(ctx, o)
 	if errors.Is(err, ErrExists) {
@@ -87,9 +88,8 @@ func plannedPut(d *pipeline.Delivery) *Put {
 	return p
 }
 
-// buildObject builds the object of some deliveries, given by their indexes, sorted by item and version. A change that
-// occurs twice is Coalesced. The name has the lowest and the highest version and a digest of the lines before
-// compression.
+// buildObject builds the object of the deliveries at indexes. It sorts them by item and version. A change that occurs
+// twice is Coalesced. The name has the lowest and the highest version and a digest of the lines before compression.
 func (s *Sink) buildObject(folder string, ds []pipeline.Delivery, indexes []int) (o Object, err error) {
 	sorted := slices.Clone(indexes)
 	slices.SortStableFunc(sorted, func(i, j int) int {

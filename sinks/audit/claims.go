@@ -206,7 +206,8 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 }
 
 // compareOwner compares the stored owner of a row with the claims on the row. The owner should be the item whose claim
-// comes first. If the claim of the item itself is missing, compareOwner does not report the owner, too.
+// comes first. If the item's own claim is missing, compareClaim reports that, and compareOwner does not also report the
+// owner.
 func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Owner, Place: string(p.row), PlaceText: p.keyText, Guard: guard, Revision: rc.Revision,
 		Verdict: Equal, FoundText: "no owner that claims the row"}

@@ -16,7 +16,7 @@ type digester struct {
 	bytes   []byte
 	columns []state.Column
 	names   []string // names of the last row's columns
-	order   []int    // indexes of names when sorted; the rows of one sink have the same columns, so it rarely changes
+	order   []int    // indexes into names, in sorted order; it rarely changes, as all rows have the same columns
 }
 
 var digesters = sync.Pool{New: func() any { return new(digester) }}

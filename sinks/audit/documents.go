@@ -143,8 +143,8 @@ func (s *documentSink) storedDocuments(
 	})
 }
 
-// foreignDocument describes the birth, the recorded identity of an output, in a document that was written to another
-// output of the sink. It returns "" for a document of this output.
+// foreignDocument describes the birth in a document that was written to another output of the sink. A birth is the
+// recorded identity of an output. foreignDocument returns "" for a document of this output.
 func (s *documentSink) foreignDocument(doc []byte) string {
 	c := jsoncursor.New(doc)
 	for name := range c.Members() {
@@ -161,7 +161,7 @@ func (s *documentSink) foreignDocument(doc []byte) string {
 	return s.foreignBirth("") // the document has no birth
 }
 
-// plannedDocument is a document to compare, as it is planned.
+// plannedDocument is a document to compare, with its planned contents.
 type plannedDocument struct {
 	index, routing, id string
 	placeText          string // index and id, for people

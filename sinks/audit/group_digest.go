@@ -11,8 +11,9 @@ import (
 )
 
 // The digest of a group is a sum. So the digests of millions of contributions can be added in any order, and none has
-// to be kept. The digest has two halves, each modulo a prime. A number adds its value times a factor, the hash of its
-// name. A member adds its hash. Modulo a prime, decimals can be divided by ten, so that sums of any scale are exact.
+// to be kept. The digest has two halves, each modulo a prime. A count or a sum adds its value times a factor. The
+// factor is a hash of its kind and name. A member (a value of a min, a max or a distinct) adds its hash. Modulo a
+// prime, decimals can be divided by ten, so that sums of any scale are exact.
 var primes = [2]uint64{1<<61 - 1, 1<<64 - 59}
 
 // tenths are the inverses of ten modulo each prime.
@@ -69,7 +70,7 @@ func powerMod(base, exponent, p uint64) uint64 {
 	return result
 }
 
-// What a number in a group's digest counts. hashHalves mixes it into the factor.
+// The kinds of numbers in a group's digest. hashHalves mixes the kind into the factor.
 const (
 	addsShares = "shares"
 	addsCount  = "count"
@@ -103,7 +104,7 @@ func (h *halves) addNumber(d *digester, kind, name, text string) {
 	h.add(product)
 }
 
-// residue returns a decimal without a sign modulo primes[i].
+// residue returns digits, a decimal without a sign, modulo primes[i].
 func residue(digits string, i int) uint64 {
 	p := primes[i]
 	n := uint64(0)     // the digits without their point

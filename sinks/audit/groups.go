@@ -29,8 +29,8 @@ func (s *groupSink) storedGroups(ctx context.Context, d *digester, l state.Listi
 }
 
 // unexpectedParts describes the parts of a stored group that no group of the sink should have, whatever items count in
-// it: another birth, which is the recorded identity of an output, and attributes that do not follow from the stored
-// counts, sums and members. It returns "" if there are no such parts.
+// it. Such parts are the birth (recorded identity) of another output, and attributes that do not follow from the stored
+// counts, sums and members. unexpectedParts returns "" if there are no such parts.
 func (s *groupSink) unexpectedParts(g *view.Group) string {
 	parts := s.foreignBirth(g.Birth) + g.Derived
 	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
@@ -69,9 +69,9 @@ func visibleAttributes(g *view.Group) map[string]item.Value {
 	return attributes
 }
 
-// addMemberValues adds the least value of the members of each min, the greatest value of the members of each max, and
-// the number of different values of the members of each distinct. A value that does not parse counts as absent, so that
-// it differs.
+// addMemberValues adds an attribute for each min, max and distinct of the aggregate: the least value of its members,
+// the greatest value, or the number of different values. If that value does not parse, the attribute counts as absent,
+// so that it differs from the stored attribute.
 func addMemberValues(attributes map[string]item.Value, members []state.Member) {
 	type column struct {
 		name string
@@ -101,11 +101,11 @@ type groupSum struct {
 	numbers        map[string]state.Number // counts and sums by name
 	members        map[state.Member]bool
 	newestVersion  record.Version
-	lastChange     state.GroupChange // the change that was added last; its counts and sums show their order
+	lastChange     state.GroupChange // the change that was added last; it shows the order of the counts and sums
 	hasUnknownItem bool              // a contribution whose item is unknown counts in the group
 }
 
-// add adds the part of the group that one contribution adds.
+// add adds c, the part of the group that one contribution makes up.
 func (g *groupSum) add(c *state.GroupChange) {
 	if g.numbers == nil {
 		g.numbers, g.members = make(map[string]state.Number), make(map[state.Member]bool)
@@ -125,8 +125,8 @@ func (g *groupSum) add(c *state.GroupChange) {
 	g.lastChange = *c
 }
 
-// sumGroups adds up the contributions to the groups at rows. l limits the rate. Its segment, the part of the contents
-// to list, is ignored.
+// sumGroups adds up the contributions to the groups at rows. It uses l only to limit the rate, and ignores the segment
+// (the part of the contents to list).
 func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state.Row) (map[state.Row]*groupSum, error) {
 	sums := make(map[state.Row]*groupSum, len(rows))
 	for _, row := range rows {

@@ -41,8 +41,9 @@ type heldKey struct {
 }
 
 // explain returns why an item differs at a sink, and the command that helps. Both are "" if no dead letter and no
-// quarantined key explains the difference. If claims wait for their row, the dead letter of a collision explains
-// nothing, because its change is written as a claim. explain does not know letters that came after the last read.
+// quarantined key explains the difference. If the items of the sink claim rows, the dead letter of a collision explains
+// nothing, because its change was written as a waiting claim. explain does not know dead letters that were written
+// after the last read.
 func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why, command string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,7 +118,7 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 }
 
 // sinkHasClaims reports whether the items of a sink claim rows, so that a claim waits while another item owns the row.
-// It also returns true for a sink without a view, where no collision occurs.
+// It also returns true for a sink that is not a view, because no collision occurs there.
 func (h *heldKeys) sinkHasClaims(sink string) bool {
 	spec, _ := h.cfg.Sink(sink)
 	if spec.View == nil {

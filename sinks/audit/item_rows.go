@@ -102,8 +102,8 @@ func (s *itemRowsSink) ExpectedEntries(c *record.Change, yield func(Entry)) erro
 	})
 }
 
-// comparableShares returns shares in the order of their rows. If a column does not depend on the item alone, it leaves
-// out the digests of the rows.
+// comparableShares returns shares in the order of their rows. If a column does not depend on the item alone,
+// comparableShares leaves out the digests of the rows.
 func (s *itemRowsSink) comparableShares(shares []state.Share) []state.Share {
 	sorted := slices.SortedFunc(slices.Values(shares),
 		func(a, b state.Share) int { return strings.Compare(string(a.Group), string(b.Group)) })
@@ -130,8 +130,8 @@ func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.
 	return seq.Concat(s.storedRows(ctx, l), contributions)
 }
 
-// Compare compares the contribution of an item, and its rows. It compares a row if it is planned, in the contribution,
-// or in places.
+// Compare compares the contribution of an item, and its rows. It compares each row that is planned, that the stored
+// contribution has, or that places name.
 func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	plan, err := s.planItem(c)
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []E
 	return s.completeFindings(ctx, c, findings)
 }
 
-// comparedItem is the plan of an item with the stored state.
+// comparedItem has the plan of an item, and what is stored for the item.
 type comparedItem struct {
 	plan         itemPlan
 	contribution state.Contribution // the stored contribution; zero if the item has none, or is unknown
@@ -160,8 +160,8 @@ type comparedItem struct {
 	rowFindings  []Finding          // in the order of rows
 }
 
-// compareWithPlan reads the contribution of an item, which may be nil. It compares the rows of the plan, of the
-// contribution, and at places.
+// compareWithPlan reads the contribution of the item, unless c is nil. It compares the rows of the plan, the rows of
+// the contribution, and the rows at places.
 func (s *itemRowsSink) compareWithPlan(
 	ctx context.Context, c *record.Change, plan itemPlan, places []Entry,
 ) (comparedItem, error) {
@@ -262,7 +262,8 @@ func (s *itemRowsSink) rowDifferences(c *record.Change, compared *comparedItem, 
 	return lines
 }
 
-// Repair writes the contribution of an item and all its rows that differ. It uses one transaction if they fit.
+// Repair writes the contribution of an item and all its rows that differ. It uses one transaction if the writes fit
+// into one.
 func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
 	_, done, err := s.compareAgain(ctx, s, c, &f)
 	if err != nil || done.Result != "" {
@@ -309,7 +310,8 @@ func (s *itemRowsSink) repairOp(c *record.Change, compared *comparedItem) *view.
 		op = &view.ItemRowsOp{Source: c.Key}
 	}
 	op.Target, op.Version = &s.target, c.Version
-	for i := range compared.stored { // an item without a contribution: changes older than the present rows stay refused
+	// Changes that are older than the stored rows must stay refused, also if the item has no contribution.
+	for i := range compared.stored {
 		if st := &compared.stored[i]; st.Exists && st.Source == c.Key && st.Version.Compare(op.Version) > 0 {
 			op.Version = st.Version
 		}

@@ -91,8 +91,8 @@ func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 	return nil
 }
 
-// openSink opens one sink. Its planner rejects a configuration whose writes differ between two runs, such as {@time} in
-// a key.
+// openSink opens one sink. newPlanner rejects a configuration whose writes would differ between two runs, for example
+// one with {@time} in a key.
 func openSink(ctx context.Context, b base, stores sinks.Stores) (_ Sink, err error) {
 	if b.planner, err = newPlanner(ctx, b.cfg, b.spec, b.birth, b.filters); err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ func plannedOps(x *pipeline.Explanation) ([]pipeline.Op, error) {
 	if len(x.Routes) == 0 {
 		return nil, nil
 	}
-	route := &x.Routes[0] // that of the only sink
+	route := &x.Routes[0] // the route of the only sink
 	return route.Ops, route.Err
 }
 

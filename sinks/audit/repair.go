@@ -63,7 +63,7 @@ func refusedRepair(why error) (Outcome, error) {
 // outcome returns the outcome of a write. The text writeText describes the write.
 func (b *base) outcome(r view.Result, err error, writeText string) (Outcome, error) {
 	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok {
-		// the store has another birth, its recorded identity, at this place; other places can still be repaired
+		// another output of the sink wrote the entry at this place; other places can still be repaired
 		return refusedRepair(lost)
 	}
 	switch {

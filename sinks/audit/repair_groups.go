@@ -65,8 +65,8 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	return s.outcome(r, err, writeText)
 }
 
-// RepairGroups sets groups to the sums of their contributions. l limits the rate. Its segment, the part of the contents
-// to list, is ignored.
+// RepairGroups sets groups to the sums of their contributions. It uses l only to limit the rate, and ignores the
+// segment (the part of the contents to list).
 func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Finding) ([]Outcome, error) {
 	repairer, err := storeAs[view.GroupRepairer](&s.base, s.store, "repair groups")
 	if err != nil {
@@ -146,7 +146,7 @@ func (g *comparedGroup) required() view.Group {
 	return group
 }
 
-// amounts returns the summed counts or sums with the names of increments, in the same order.
+// amounts returns the total of each count or sum in increments, in the same order.
 func (g *groupSum) amounts(increments []state.Increment) []state.Increment {
 	var sums []state.Increment
 	for _, i := range increments {

@@ -39,8 +39,8 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 var errNoClaimTime = errs.New(
 	"the item has no claim on the row, and with on_collision: last, no item shows when it claimed the row: replay the archive, or fill the sink anew")
 
-// errOtherItem refuses to replace the row of another item in a view with unique, whose key columns should identify the
-// item.
+// errOtherItem refuses to replace the row of another item in a view with unique. The key columns of such a view should
+// identify the item.
 var errOtherItem = errs.New(
 	"another item has the row, though the names in its key are to identify the item (unique): change one of the two; its row is repaired with that item")
 
@@ -172,8 +172,9 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	return s.outcome(results[failed], nil, writeText)
 }
 
-// keepStoredParts gives the claim of op the stored values of the unstable columns. They come from the item's stored
-// claim or, without one, from the item's stored row. It returns an error if the missing claim cannot be made.
+// keepStoredParts gives the claim of op the stored values of the unstable columns. The values come from the item's
+// stored claim or, if there is no claim, from the item's stored row. keepStoredParts returns an error if a missing
+// claim cannot be made.
 func (s *rowSink) keepStoredParts(op *view.ClaimOp, stored claimedRows) error {
 	source := op.Claim.Source
 	claim, row := claimOf(stored.claims[op.Row], source), stored.rows[op.Row]
@@ -189,8 +190,8 @@ func (s *rowSink) keepStoredParts(op *view.ClaimOp, stored claimedRows) error {
 	return nil
 }
 
-// plannedClaim returns the claim that an item should have, and a text for people. The claim is on no row if rows has
-// none for the item.
+// plannedClaim returns the claim that an item should have, and a text for people. If no row of rows is planned with a
+// claim, the returned claim is on no row.
 func (s *rowSink) plannedClaim(c *record.Change, rows []plannedRow) (op *view.ClaimOp, text string) {
 	claim := state.Claim{Source: c.Key, Version: c.Version, Time: time.Unix(0, 0).UTC()}
 	op, text = &view.ClaimOp{Target: &s.target, Claim: claim}, "claim no row"

@@ -72,7 +72,7 @@ func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(E
 	return nil
 }
 
-// plannedRow is a row to compare, as it is planned.
+// plannedRow is a row to compare, with its planned contents.
 type plannedRow struct {
 	row      state.Row
 	keyText  string         // key of the row, for people
@@ -285,7 +285,7 @@ func rowKeys(rows []plannedRow) []state.Row {
 	return keys
 }
 
-// withRow returns rows and the row of a key, unless the key is "" or in rows already.
+// withRow appends the row with this key to rows, unless the key is "" or rows already has the row.
 func (s *rowSink) withRow(c *record.Change, rows []plannedRow, key state.Row) []plannedRow {
 	if key == "" || slices.ContainsFunc(rows, func(p plannedRow) bool { return p.row == key }) {
 		return rows

@@ -98,7 +98,8 @@ type Finding struct {
 	Owner      item.Key `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
 	// Version is the version of the change that wrote the stored entry or tombstone; zero if there is none.
 	Version record.Version `json:"-"`
-	// Guard is the version of the item's guard, for a claim, and for a row of a view that is guarded by item.
+	// Guard is the version of the item's guard, or of the item's contribution in a view with for_each. It is set for
+	// rows, claims, owners and contributions that depend on this version, and zero for other entries.
 	Guard record.Version `json:"-"`
 	// Revision is the revision of the last write of a group or of the claims on a row; "" for other entries.
 	Revision string `json:"revision,omitempty"`

@@ -184,7 +184,8 @@ func (b *base) mayHaveExpired(c *record.Change) bool {
 	return c.TTLDelete() || !isVersionKnown(c)
 }
 
-// setHeld makes f Held for a reason, which it puts before the present reason. command repairs the cause.
+// setHeld changes the verdict to Held, and puts reason before the present reason of f. command is the command that
+// repairs the cause.
 func (f *Finding) setHeld(reason, command string) {
 	f.Underlying, f.Verdict, f.Command = f.Verdict, Held, command
 	if f.Reason != "" {
@@ -194,8 +195,8 @@ func (f *Finding) setHeld(reason, command string) {
 }
 
 // setDifferences sets the names of differing parts, and makes f Wrong if there are any. derived describes a difference
-// in what the store derives from an entry; "" if there is none. It is added only if there are no names, because
-// otherwise it follows from the named differences.
+// in what the store derives from an entry; "" if there is none. setDifferences uses derived only if names is empty,
+// because otherwise the difference follows from the named parts.
 func (f *Finding) setDifferences(names []string, derived string) {
 	if len(names) == 0 && derived != "" {
 		names = []string{derived}

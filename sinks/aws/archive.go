@@ -22,7 +22,7 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	if err != nil {
 		return nil, err
 	}
-	// If output was recorded, a missing bucket is lost, and is not created again.
+	// If the state records that the sink wrote to the bucket, a missing bucket is lost, and is not created again.
 	mayCreate := b.createMissing && !b.lookOnly && !hasWritten
 	return openstores.Open(b.opened, "archive "+s.Name, func() (archive.Store, error) {
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: archive.Folder(a.Prefix, a.Key),

@@ -30,11 +30,13 @@ import (
 type Option func(*Bundle)
 
 // Create lets the Bundle create missing tables, with their keys, TTL and on-demand billing, and missing buckets,
-// queues, topics and buses. Without Create, a missing one is an error. Indexes are created in either case.
+// queues, topics and buses. Without Create, a missing table, bucket, queue, topic or bus is an error. Indexes are
+// created in either case.
 func Create() Option { return func(b *Bundle) { b.createMissing = true } }
 
 // LookOnly opens stores without creating or checking tables, buckets, indexes, scripts and records. The exception is
-// the state table, which is created with [Create]. A pipeline over such stores fails when it uses a missing one.
+// the state table, which is created with [Create]. A pipeline over such stores fails when it uses a missing table,
+// bucket or index.
 func LookOnly() Option { return func(b *Bundle) { b.lookOnly = true } }
 
 // WithLogger sets where stores log broken files. Default: no log.
@@ -52,7 +54,7 @@ type Bundle struct {
 	s3       *s3.Client
 	sqs      *sqs.Client
 
-	opened *openstores.Stores // stores by a name of their kind and location
+	opened *openstores.Stores // stores by a name with their kind and location
 }
 
 var _ sinks.Stores = (*Bundle)(nil)

@@ -43,14 +43,14 @@ func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowT
 	return err
 }
 
-// lostTarget returns the error of a missing target, if the state records that the sink wrote to it.
+// lostTarget returns the error for a target that is missing although the state records that the sink wrote to it.
 func lostTarget(s config.Sink, err error) error {
 	return state.NewLostError(s.Name, fmt.Sprintf(
 		"%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
 }
 
-// refuseLostState returns a [state.LostError] if the state table is missing, but output of a sink exists that was
-// written with it.
+// refuseLostState returns a [state.LostError] if the state table is missing, but a sink has output that was written
+// with a state table.
 func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *statedynamo.DB) error {
 	_, err := db.Describe(ctx, cfg.State.Table.Name)
 	if !errors.Is(err, statedynamo.ErrNoTable) {
@@ -76,7 +76,7 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 	return nil
 }
 
-// leftOutput describes the output of a sink that exists; "" if there is no output.
+// leftOutput describes the existing output of a sink; "" if there is no output.
 func (b *Bundle) leftOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB,
 ) (string, error) {

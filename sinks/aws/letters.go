@@ -69,7 +69,7 @@ func (b *Bundle) openLetterBucket(
 }
 
 // createLetterBucket creates a bucket of dead letters. If no archive uses the bucket, its objects expire with the
-// retention of the state: older letters would be refused for their age.
+// retention of the state, because older letters would be refused for their age.
 func (b *Bundle) createLetterBucket(ctx context.Context, cfg *config.Config, bucket string) error {
 	store, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
 	if err != nil {

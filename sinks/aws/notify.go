@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Notify finds the sink's queue, topic or bus. With Create it creates a missing one, even if an earlier one was
-// deleted. No output depends on the events that were sent to the earlier one.
+// Notify finds the sink's queue, topic or bus. With [Create] it creates a missing queue, topic or bus, even if the
+// missing one was deleted after events were sent to it. No output depends on those events.
 func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error) {
 	large, err := b.overflow(cfg)
 	if err != nil {

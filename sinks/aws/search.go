@@ -38,8 +38,8 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	})
 }
 
-// searchOptions returns the options of the sink's store that follow from the file. Those that follow from the state are
-// not set.
+// searchOptions returns the options of the sink's store that follow from the file. The options that follow from the
+// state are not set.
 func (b *Bundle) searchOptions(cfg *config.Config, s config.Sink) (opensearch.Options, error) {
 	o, err := b.connection(cfg, s.Search.Connection)
 	if err != nil {

@@ -83,7 +83,7 @@ func (n *arnNames) replace(table **string) {
 	}
 }
 
-// rename moves the value of a table to its other name.
+// rename moves byTable[from] to byTable[to].
 func rename[V any](byTable map[string]V, from, to string) {
 	if value, ok := byTable[from]; ok {
 		delete(byTable, from)

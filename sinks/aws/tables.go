@@ -51,12 +51,13 @@ type rowTable struct {
 	sink    config.Sink
 	key     []config.Column
 	sharded bool // rows are spread over shards, so the partition key is a text
-	// alternative ends the error for rows that no transaction reaches; "" if there is no alternative.
+	// alternative ends the error for a table that no transaction can include. It names settings that need no
+	// transaction; "" if there are none.
 	alternative string
 }
 
-// tableOf returns the table of a view or an aggregate. selfGuarded reports whether the rows guard themselves and keep
-// their tombstones in place, in the rows, so that no transaction is needed.
+// tableOf returns the table of a view or an aggregate. selfGuarded reports whether the rows guard themselves, and their
+// tombstones are in place, in the rows. Such rows need no transaction.
 func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 	if a := s.Aggregate; a != nil {
 		return rowTable{Table: a.Table, sink: s, key: a.Group, sharded: a.Shards > 1}, false
@@ -246,7 +247,7 @@ func (b *Bundle) stateDB(ctx context.Context, cfg *config.Config) (*statedynamo.
 			if !b.createMissing {
 				return db, db.Check(ctx, db.StateTable())
 			}
-			if !b.lookOnly { // LookOnly reports the output without a state
+			if !b.lookOnly { // with LookOnly the caller reports output without a state
 				if err := b.refuseLostState(ctx, cfg, db); err != nil {
 					return db, err
 				}

@@ -47,7 +47,7 @@ type line struct {
 	Snapshot  *snapshot       `json:"snapshot,omitempty"`
 }
 
-// snapshot has options that only the decoding of a snapshot's record needs. The others are in line.
+// snapshot has the options that only the decoding of a snapshot's record needs. The other options are in line.
 type snapshot struct {
 	Sinks     []string `json:"sinks"`
 	Keys      []string `json:"keys,omitempty"`
@@ -174,8 +174,8 @@ type Store interface {
 	pipeline.DeadLetters
 
 	// Read yields all letters in the order in which they were put, as far as the store knows the order. If a letter is
-	// put or removed while Read runs, Read may or may not yield it, also if it yields letters that were put later. The
-	// sequence ends after the first error.
+	// put or removed while Read runs, Read may yield the letter or not, even if Read yields letters that were put
+	// later. The sequence ends after the first error.
 	Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error]
 
 	// Remove removes the letters with these IDs (see ID), and blocks until the removal is durable. It ignores missing

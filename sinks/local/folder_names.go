@@ -12,8 +12,8 @@ type Dir string
 // Views returns the path of the SQLite file of all view tables and search indexes.
 func (d Dir) Views() string { return filepath.Join(string(d), "views.db") }
 
-// Witness returns the path of the witness file. The witness shows whether views.db is the file that belongs here, and
-// not another one or an older copy.
+// Witness returns the path of the witness file. The witness shows whether views.db is the file that belongs to this
+// folder, and not another file or an older copy.
 func (d Dir) Witness() string { return filepath.Join(string(d), "views.witness") }
 
 // Archive returns the folder for the objects of a bucket.

@@ -46,9 +46,9 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	return append(dst, "}}"...)
 }
 
-// appendAttributes appends an object with values of the item. They are the values at the sink's paths, and those of the
-// sink's bound names. The values at paths are in the new image or, without one, in the old image. A name has no value
-// if its key attribute is masked.
+// appendAttributes appends an object with values of the item. They are the values at the sink's paths, and the values
+// of the sink's bound names. The values at paths are in the new image or, without a new image, in the old image. A name
+// has no value if its key attribute is masked.
 func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	image := latestImage(c)
 	dst = append(dst, '{')
@@ -62,7 +62,8 @@ func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	return append(dst, '}')
 }
 
-// appendAttribute appends a member to an object that is open, unless the value does not exist.
+// appendAttribute appends a member to a JSON object that has no closing brace yet. It appends nothing if the value does
+// not exist.
 func appendAttribute(dst []byte, name string, value item.Value) []byte {
 	if !value.Exists() {
 		return dst

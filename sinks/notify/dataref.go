@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// dataMember begins the data of an event. Only strings come before it in an event, and strings escape quotes. So its
-// first occurrence in an event is the member.
+// dataMember begins the data of an event. Only members with strings come before the data, and strings escape quotes. So
+// the first occurrence of dataMember in an event is the beginning of the data.
 const dataMember = `,"data":`
 
 // Data returns the JSON of the event's data in Body; nil if the event has no data.

@@ -51,8 +51,8 @@ func (m *Message) withTrace(parent, state string) Message {
 	return sent
 }
 
-// WithoutTrace returns the message without its trace context, for a store that cannot take it. The other bytes of Body
-// do not change.
+// WithoutTrace returns the message without its trace context, for a store that cannot take the trace context. The other
+// bytes of Body do not change.
 func (m *Message) WithoutTrace() Message {
 	bare := *m
 	if m.TraceParent == "" {

@@ -34,8 +34,8 @@ func (w *writer) audit() {
 	}
 }
 
-// addRepair adds the rights that on_gap: repair needs and a consumer does not have. They allow it to compare sinks with
-// the table by a scan.
+// addRepair adds the rights that on_gap: repair needs and a consumer does not have. These rights let the consumer
+// compare sinks with the table by a scan.
 func (w *writer) addRepair() {
 	if w.options.Runner != Consumer || w.cfg.Source.OnGap != config.OnGapRepair {
 		return

@@ -1,18 +1,18 @@
 package policy
 
-// The actions of the calls of each store. A transaction needs the actions of its parts. HeadObject needs s3:GetObject,
-// and HeadBucket needs s3:ListBucket. Without s3:ListBucket, S3 answers AccessDenied for a missing object, as for a
-// forbidden object (Service Authorization Reference).
+// The actions that the calls of each store need. A transaction needs the actions of its parts. HeadObject needs
+// s3:GetObject, and HeadBucket needs s3:ListBucket. Without s3:ListBucket, S3 answers AccessDenied for a missing
+// object, as for a forbidden object (Service Authorization Reference).
 var (
-	// rowActions are for the rows of views. They have Scan, because a start looks for rows if the state has no birth,
-	// the recorded identity of an output.
+	// rowActions are for the rows of views. They include Scan, because the pipeline looks for rows at its start if the
+	// state has no birth. A birth is the recorded identity of an output.
 	rowActions = []string{"dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
 	// rowDeleteActions are for rows whose tombstones are in the state table, not in the rows.
 	rowDeleteActions = []string{"dynamodb:DeleteItem"}
 	// tombstoneCheckActions are for tombstones in the state table, in addition to stateActions.
 	tombstoneCheckActions = []string{"dynamodb:ConditionCheckItem"}
 
-	// claimedActions are for rows that are guarded by item.
+	// claimedActions are for rows whose guards may be in the state table, because several items may claim such a row.
 	claimedActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem",
 		"dynamodb:Scan"}
 

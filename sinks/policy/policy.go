@@ -56,8 +56,8 @@ type Options struct {
 	Pipeline string
 }
 
-// Statements returns the statements that a configuration needs. If the runner runs the pipeline, they are for the
-// source, the sinks in the order of the file, the state and the dead letters.
+// Statements returns the statements that a configuration needs. For a runner that runs the pipeline, they are in this
+// order: the source, the sinks in the order of the file, the state, and the dead letters.
 func Statements(cfg *config.Config, o Options) []Statement {
 	o.Partition = cmp.Or(o.Partition, "aws")
 	o.Region = cmp.Or(o.Region, "REGION")
@@ -123,7 +123,7 @@ func (w *writer) sourceTables() (tables []string) {
 	return tables
 }
 
-// table returns the ARN of a table. It is in the file, or made from the table's name.
+// table returns the ARN of a table. The ARN is in the file, or is made from the table's name.
 func (w *writer) table(t config.Table) string {
 	return cmp.Or(t.ARN, w.arn("dynamodb", "table/"+w.name(t.Name)))
 }
@@ -234,7 +234,7 @@ func (w *writer) busARN(bus string) string {
 	return w.arn("events", "event-bus/"+w.name(bus))
 }
 
-// queueActions returns the allowed actions, and those that look up the queue's URL unless queue is a URL.
+// queueActions returns allowedActions. Unless queue is a URL, it adds the action that looks up the queue's URL.
 func (w *writer) queueActions(allowedActions []string, queue string) []string {
 	if strings.Contains(queue, "://") {
 		return allowedActions

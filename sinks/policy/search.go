@@ -30,8 +30,9 @@ func (w *writer) search(s config.Sink) {
 	}
 }
 
-// searchDomain returns the ARN of the sink's domain. ok is false if the runner needs no rights on the domain. Then the
-// sink uses another authentication, or searchDomain adds the right to use the role of its connection.
+// searchDomain returns the ARN of the sink's domain. ok is false if the runner needs no rights on the domain. That is
+// so if the sink's connection uses another authentication, or if it uses a role of its own. For such a role,
+// searchDomain adds the right to assume it.
 func (w *writer) searchDomain(s config.Sink) (arn string, ok bool) {
 	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
 	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {

@@ -11,12 +11,12 @@ import (
 )
 
 // translator makes patterns from conditions. A pattern is a rule that Lambda compares with a record. A record matches
-// the patterns if the condition is true or fails for the record. Another record matches them only if Lambda cannot
-// distinguish it from such a record.
+// the patterns if the condition is true or fails for the record. Other records match only if Lambda cannot distinguish
+// them from such records.
 type translator struct {
 	identity bool            // patterns may use userIdentity
 	reasons  map[string]bool // reasons why parts of conditions have no pattern, or an inexact pattern
-	images   bool            // a condition reads an image, even if its pattern was removed because no record matches it
+	images   bool            // a condition reads an image; its pattern may have been removed, because no record matches
 }
 
 // matchAny notes why a part of a condition has no pattern. It returns the pattern that every record matches.
@@ -48,8 +48,8 @@ func (t *translator) intersection(c, d alternatives) alternatives {
 	return c.intersection(d)
 }
 
-// condition returns the patterns of the records for which c is true or fails. If opposite is set, it returns those of
-// the records for which c is false or fails.
+// condition returns the patterns of the records for which c is true or fails. If opposite is set, it returns the
+// patterns of the records for which c is false or fails.
 func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives {
 	clause := rules.ClauseOf(c)
 	switch clause.Kind {
@@ -90,7 +90,8 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	return t.matchAny("a function of Go: Lambda cannot call it")
 }
 
-// anyOf returns the patterns of the records for which at least one condition is true or fails.
+// anyOf returns the patterns of the records for which at least one condition is true or fails. opposite has the same
+// meaning as in condition.
 func (t *translator) anyOf(parts []pipeline.Condition, opposite bool) alternatives {
 	patterns := alternatives{}
 	for _, part := range parts {
@@ -100,8 +101,8 @@ func (t *translator) anyOf(parts []pipeline.Condition, opposite bool) alternativ
 }
 
 // allOf returns the patterns of the records for which all conditions are true, or one fails. Conditions are evaluated
-// in order until one decides or fails. If a condition can fail for a record, the conditions after it get no pattern.
-// With their patterns, Lambda might drop the record for which the condition fails.
+// in order until one decides or fails. If a condition can fail, the conditions after it get no pattern. With their
+// patterns, Lambda might drop a record for which the condition fails.
 func (t *translator) allOf(parts []pipeline.Condition, opposite bool) alternatives {
 	patterns := anything
 	for _, part := range parts {
@@ -140,8 +141,8 @@ func noneOf(texts ...string) leaf {
 	return leaf{anyExcept: true, except: texts, absent: true}.simplify()
 }
 
-// operations returns the patterns of records with these operations, or, if opposite is set, of records with other
-// operations. UNKNOWN means every unknown operation.
+// operations returns the patterns of the records with these operations. If opposite is set, it returns the patterns of
+// the records with other operations. UNKNOWN means every unknown operation.
 func operations(names []string, opposite bool) alternatives {
 	var matching, others []string
 	for _, name := range []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"} {
@@ -161,7 +162,8 @@ func operations(names []string, opposite bool) alternatives {
 	return alternatives{{eventName: oneOf(matching...)}}
 }
 
-// entity compares the attribute in the new image or, if there is no new image, in the old image.
+// entity returns the patterns of the records whose attribute has one of these names as its text; if opposite is set,
+// none of them. It takes the attribute from the new image or, if there is no new image, from the old image.
 func (t *translator) entity(attribute string, names []string, opposite bool) alternatives {
 	if !canBeNamed(attribute) {
 		return t.matchAny("%s: a name with a dot or a $ means something else to Lambda", attribute)
@@ -180,7 +182,7 @@ func (t *translator) entity(attribute string, names []string, opposite bool) alt
 	}
 }
 
-// key compares a key attribute, which is text or binary, with a prefix.
+// key returns the patterns of the records whose key attribute, a text or a binary, starts with prefix.
 func (t *translator) key(attribute, prefix string, opposite bool) alternatives {
 	switch {
 	case !canBeNamed(attribute):
@@ -194,9 +196,9 @@ func (t *translator) key(attribute, prefix string, opposite bool) alternatives {
 	}
 }
 
-// base64Prefixes returns the texts that begin the base64 of every byte string that starts with prefix. A character of
-// base64 has six bits. So the last character of a text can also have the first bits of the byte after prefix, and each
-// value of these bits makes a text.
+// base64Prefixes returns all texts with which the base64 of a byte string can begin if the byte string starts with
+// prefix. A character of base64 has six bits. So the last character may also contain the first bits of the byte after
+// prefix. There is one text for each value of these bits.
 func base64Prefixes(prefix string) []string {
 	lastBits := len(prefix) * 8 % 6 // bits of prefix in a last character that is not full
 	if lastBits == 0 {

@@ -4,8 +4,8 @@
 //
 // Promise: a record passes Lambda if any stage of the pipeline would act on it. This includes a record that an error
 // would send to dead letters, and a record that removes an item from a view or an index. The function keeps its
-// filters, and drops the other records that pass. So the pipeline's results are the same with and without the patterns.
-// Only its counts of filtered and unrouted changes are lower.
+// filters, and drops the other records that pass. So the patterns do not change the pipeline's results. They only lower
+// its counts of filtered and unrouted changes.
 //
 // Two parts of a configuration are pushed down, which means that Lambda evaluates them:
 //
@@ -13,12 +13,12 @@
 //   - The union of the sinks' own filters, `when` and kinds, if every sink needs less than all
 //     records.
 //
-// An entity's condition, and the elements of a search sink with for_each, are evaluated before `when`, and their
-// evaluation can fail. The record of such a failure belongs in dead letters. So it passes Lambda, whatever `when` would
-// decide.
+// An entity's condition, and the elements of a search sink with for_each, are evaluated before `when`. If this
+// evaluation fails for a record, the record belongs in dead letters. So such a record passes Lambda, whatever `when`
+// would decide.
 //
 // Some sinks need all records: aggregates, and views with for_each or whose rows are guarded by item. They compare the
-// new image with their memory of the item, so a change can correct a row even if neither image meets `when`.
+// new image with what they have stored for the item, so a change can correct a row even if neither image meets `when`.
 //
 // Lambda compares texts exactly: equal, one of, starts with, anything but, exists. It cannot compare the old image with
 // the new one (Lambda Developer Guide, "Filter rule syntax"). It cannot compare numbers of DynamoDB, because these are

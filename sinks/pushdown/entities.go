@@ -5,8 +5,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// keyOf compares the key with the beginnings of the entities' key patterns. canFail means that the conditions of the
-// entities are evaluated too, and can fail.
+// keyOf returns the patterns of the records whose key begins like a key of one of the entities. canFail means that the
+// conditions of the entities are evaluated too, and can fail.
 func (t *translator) keyOf(s *entity.Scope, canFail, opposite bool) alternatives {
 	if opposite {
 		return t.matchAny("not of: Lambda cannot ask what a text does not start with")
@@ -42,9 +42,9 @@ func (t *translator) keyPattern(e *entity.Entity) pattern {
 	return p
 }
 
-// ofEntities returns the patterns of the records whose image belongs to one of the entities and meets a sink's when.
-// Records for which either evaluation fails match, too. The conditions of entities are evaluated before when. If one
-// can fail for a record, the record passes whatever when decides.
+// ofEntities returns the patterns of the records whose image belongs to one of the entities and meets a sink's `when`.
+// when has the patterns of this `when`. Records for which either evaluation fails match, too. The conditions of
+// entities are evaluated before `when`. If such a condition can fail, the patterns do not narrow by `when`.
 func (t *translator) ofEntities(s *entity.Scope, image string, when alternatives) alternatives {
 	c := alternatives{}
 	for _, e := range s.Entities() {

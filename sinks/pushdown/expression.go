@@ -7,11 +7,11 @@ import (
 )
 
 // expression returns the patterns of the records for which a clause is true or fails. If opposite is set, it returns
-// those of the records for which the clause is false or fails. itemImage is the image that the name `item` means in the
-// clause.
+// the patterns of the records for which the clause is false or fails. itemImage is the image that the name `item` means
+// in the clause.
 func (t *translator) expression(c expr.Clause, opposite bool, itemImage string) alternatives {
 	switch c.Kind {
-	case expr.AllOf, expr.AnyOf: // in CEL, a part that decides the result decides it even if another part fails
+	case expr.AllOf, expr.AnyOf: // in CEL, one part can decide the result even if another part fails
 		isAny := (c.Kind == expr.AnyOf) != opposite // "not all" is any of the opposites
 		patterns := anything
 		if isAny {

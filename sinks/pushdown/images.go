@@ -2,9 +2,9 @@ package pushdown
 
 import "github.com/tablewake/tablewake/pipeline/config"
 
-// eitherImage returns the patterns of the records for which a sink may have work because their new or old image meets
-// its when. Such a record can make the item enter, stay in, move in or leave the sink. A record also passes if an
-// evaluation before when can fail for it.
+// eitherImage returns the patterns of the records whose new or old image meets the sink's `when`. Such a record can
+// make the item enter, stay in, move in or leave the sink. A record also passes if an evaluation before `when` can fail
+// for the record.
 func (t *translator) eitherImage(s config.Sink) alternatives {
 	if s.WhenItem == nil {
 		if s.Scope != nil && !s.Scope.KeysOnly() {
@@ -26,8 +26,8 @@ func (t *translator) eitherImage(s config.Sink) alternatives {
 	return requireImage(newMatches, "NewImage", "REMOVE").union(requireImage(oldMatches, "OldImage", "INSERT"))
 }
 
-// whenMatches returns the patterns of the records whose image meets a sink's when, or for whose image when cannot be
-// evaluated.
+// whenMatches returns the patterns of the records whose image meets the sink's `when`, or makes its evaluation fail.
+// image is NewImage or OldImage.
 func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 	when := t.expression(s.WhenItem.Clause(), false, image)
 	if s.Scope == nil || s.Scope.KeysOnly() {
@@ -36,8 +36,8 @@ func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 	return t.ofEntities(s.Scope, image, when)
 }
 
-// requireImage narrows the patterns that match a record without the image. They no longer match operation, because the
-// records of operation do not have the image.
+// requireImage narrows the patterns of c that also match records without the image. It excludes the records of
+// operation from these patterns, because such records do not have the image.
 func requireImage(c alternatives, image, operation string) alternatives {
 	for i, p := range c {
 		for path, l := range p {

@@ -84,7 +84,7 @@ func (l leaf) intersection(m leaf) leaf {
 	return i.simplify()
 }
 
-// addIfMet adds the texts and prefixes of x that y meets too.
+// addIfMet adds to l the texts and prefixes of x that also meet y.
 func (l *leaf) addIfMet(x, y leaf) {
 	for _, s := range x.equal {
 		if y.matches(s) {
@@ -92,7 +92,7 @@ func (l *leaf) addIfMet(x, y leaf) {
 		}
 	}
 	for _, p := range x.starts {
-		if y.anyExcept { // inexact: a leaf cannot exclude those of y.except that start with p
+		if y.anyExcept { // inexact: a leaf cannot exclude the texts of y.except that start with p
 			l.starts = append(l.starts, p)
 		}
 		for _, q := range y.starts {
@@ -103,7 +103,7 @@ func (l *leaf) addIfMet(x, y leaf) {
 	}
 }
 
-// intersectionInexact reports whether l.intersection(m) matches more texts than those that meet both.
+// intersectionInexact reports whether l.intersection(m) also matches texts that do not meet both leaves.
 func (l leaf) intersectionInexact(m leaf) bool {
 	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
 		starts := leaf{starts: pair[0].starts}
@@ -119,7 +119,8 @@ func (l leaf) sameAs(m leaf) bool {
 		slices.Equal(l.starts, m.starts) && slices.Equal(l.except, m.except)
 }
 
-// rules returns l in the syntax of a pattern. name is the last name of the text's path. The text of a BOOL is a flag.
+// rules returns l in the syntax of a pattern. name is the last name of the text's path. If it is BOOL, the rules have
+// true and false instead of texts.
 func (l leaf) rules(name string) []any {
 	var rules []any
 	for _, s := range l.equal {

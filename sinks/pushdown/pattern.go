@@ -18,12 +18,13 @@ const (
 	principal = recordPath("userIdentity\x00principalId")
 )
 
-// attributePath returns the path of an attribute's value of one type, the tag. image is Keys, NewImage or OldImage.
+// attributePath returns the path of an attribute's value. image is Keys, NewImage or OldImage, and tag is the type of
+// the value, such as S.
 func attributePath(image, attribute, tag string) recordPath {
 	return recordPath(strings.Join([]string{"dynamodb", image, attribute, tag}, "\x00"))
 }
 
-// inImage reports whether p is in an image.
+// inImage reports whether p is a path in the given image.
 func (p recordPath) inImage(image string) bool {
 	return strings.HasPrefix(string(p), "dynamodb\x00"+image+"\x00")
 }
@@ -55,7 +56,8 @@ func (p pattern) intersection(q pattern) (both pattern, ok bool) {
 	return both, true
 }
 
-// covers reports whether every record that matches q also matches p. It may return false although that is so.
+// covers reports whether every record that matches q also matches p. A result of true is certain, and a result of false
+// is not.
 func (p pattern) covers(q pattern) bool {
 	for path, l := range p {
 		if other, ok := q[path]; !ok || !l.union(other).sameAs(l) {
@@ -65,7 +67,8 @@ func (p pattern) covers(q pattern) bool {
 	return true
 }
 
-// union returns the pattern of the records that match p or q. ok is false if one pattern cannot express this.
+// union returns the pattern of the records that match p or q. ok is false unless p and q have the same paths, and
+// differ in at most one rule.
 func (p pattern) union(q pattern) (either pattern, ok bool) {
 	if len(p) != len(q) {
 		return nil, false
@@ -155,7 +158,8 @@ func (c alternatives) simplify() alternatives {
 	return c
 }
 
-// mergeTwo replaces the first two patterns that one pattern can replace, in place. ok is false if there are none.
+// mergeTwo looks for two patterns that one pattern can replace, and replaces the first two, in place. ok is false if
+// there are none.
 func (c alternatives) mergeTwo() (merged alternatives, ok bool) {
 	for i := range c {
 		for j := range c {

@@ -28,8 +28,9 @@ type Options struct {
 	MatchUserIdentity bool
 	// Limit is the number of patterns that the event source mapping may have. Default: [DefaultLimit]
 	Limit int
-	// FunctionEntities has the entities of Go functions. The functions are not in the file; see sinks.OnEntities. The part
-	// about the sinks lets every record pass whose key belongs to one of these entities. Default: none
+	// FunctionEntities has the names of the entities whose changes go to Go functions (sinks.OnEntities). The
+	// configuration file does not name these functions. The part about the sinks lets every record pass whose key
+	// belongs to one of these entities. Default: none
 	FunctionEntities []string
 }
 
@@ -39,12 +40,12 @@ type Plan struct {
 	Parts    []Part   // the parts of the configuration that drop changes, in order
 }
 
-// Part is a part of the configuration that drops changes. It says how much of the part Lambda can do.
+// Part is a part of the configuration that drops changes. It says how much of this Lambda can do.
 type Part struct {
 	What   string // such as: filter "keep_op", or: what the sinks take
 	Line   int    // line in the file; 0 if the part has several lines
 	Pushed Extent
-	Left   []string // reasons why the part is not pushed down, or not as a whole
+	Left   []string // reasons why the part is not pushed down, or only in part
 }
 
 // Extent says how much of a part is pushed down.
@@ -54,7 +55,7 @@ type Extent uint8
 const (
 	NotAtAll Extent = iota
 	Partly          // Lambda lets more records pass than the function keeps
-	Whole           // the function drops no more, if a record has both images and a known operation
+	Whole           // of the records with both images and a known operation, the function drops no more
 )
 
 // String returns "not", "in part" or "whole".
@@ -110,8 +111,8 @@ func keptBy(f pipeline.Filter) pipeline.Condition {
 	})
 }
 
-// planner narrows the records that pass, one part of the configuration after the other. It skips a part whose patterns
-// Lambda would not allow.
+// planner adds the parts of the configuration one after the other. Each part narrows which records pass. The planner
+// skips a part whose patterns Lambda would not allow.
 type planner struct {
 	identity bool
 	limit    int
@@ -122,7 +123,8 @@ type planner struct {
 
 func (w *planner) newTranslator() *translator { return &translator{identity: w.identity} }
 
-// add adds a part of the configuration. c are the patterns of the records that the part keeps, and t has made them.
+// add adds a part of the configuration. c has the patterns of the records that the part keeps, and t is the translator
+// that made them.
 func (w *planner) add(part Part, t *translator, c alternatives) {
 	both, images := t.intersection(w.needed, c), w.images || t.images
 	part.Left = slices.Sorted(maps.Keys(t.reasons))
@@ -167,8 +169,8 @@ var OtherViewType = pattern{viewType: noneOf("NEW_AND_OLD_IMAGES")}.String()
 // pass. They may have no image, and belong in dead letters.
 var OtherOperation = pattern{eventName: anyBut("INSERT", "MODIFY", "REMOVE")}.String()
 
-// renderPatterns returns the patterns as JSON. images means that a translated condition reads images, even if no
-// pattern of c does any more.
+// renderPatterns returns the patterns as JSON. images means that a translated condition reads images. It may be set
+// even if no pattern of c reads an image.
 func renderPatterns(c alternatives, images bool) []string {
 	if c.matchesAll() {
 		return nil

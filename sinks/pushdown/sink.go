@@ -36,8 +36,8 @@ func (t *translator) sinks(cfg *config.Config, functionScopes []*entity.Scope) a
 	return needed
 }
 
-// sink returns the patterns of the records that a sink needs. events has the entities whose events the sink sends. It
-// is nil if the sink sends events of every item, or no events.
+// sink returns the patterns of the records that a sink needs. events has the entities whose events the sink sends.
+// events is nil if the sink sends events of every item, or no events.
 //
 // noTTLDeletes means that a filter drops TTL deletes before the sink. The row or document of an expired item then
 // stays. If the item returns and no longer has a row or a document, its INSERT must remove the old row or document.
@@ -65,7 +65,8 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 	return c
 }
 
-// recordsOfKinds returns the patterns of the records whose kinds an archive keeps; nil kinds means all kinds.
+// recordsOfKinds returns the patterns of the records that an archive of these kinds keeps. If kinds is nil, the archive
+// keeps all kinds.
 func (t *translator) recordsOfKinds(kinds []string) alternatives {
 	keeps := func(kind string) bool { return kinds == nil || slices.Contains(kinds, kind) }
 	removals := alternatives{{eventName: anyBut("INSERT", "MODIFY")}}

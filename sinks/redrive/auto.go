@@ -18,14 +18,14 @@ import (
 // cause is fixed.
 var outage = []string{"held", "quarantined"}
 
-// Outage returns the classes of letters that an outage of a sink leaves: those that expired (max_hold), and those that
-// are quarantined after them.
+// Outage returns the classes of letters that an outage of a sink leaves. One class has the letters that expired
+// (max_hold). The other class has the letters that were quarantined after an expired letter.
 func Outage() []string { return slices.Clone(outage) }
 
 // AutoOptions are the options of [Auto].
 type AutoOptions struct {
 	// Options are the options of each redrive. Auto refuses Sink, Key, Classes, DryRun and Discard. The default of
-	// Attempts is 1, as Auto tries again anyway.
+	// Attempts is 1, because Auto tries again anyway.
 	Options
 
 	Every  time.Duration    // time between two checks of a sink. Default: 1m
@@ -107,7 +107,8 @@ func (a *auto) checkAll(ctx context.Context) (wait time.Duration, err error) {
 	return wait, nil
 }
 
-// check redrives the letters of a sink if its time has come and there may be some. It returns fatal errors only.
+// check redrives the letters of a sink if the next check of the sink is due, and it may have letters. It returns fatal
+// errors only.
 func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	s := a.sinks[info.Name]
 	if s == nil {
@@ -154,7 +155,7 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 }
 
 // mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks for a quarantined
-// key, which is cheap. Without one it reads letters.
+// key, which is cheap. Without a Quarantine it reads letters.
 func (a *auto) mayHaveLetters(ctx context.Context, sink string) (mayHave bool, err error) {
 	if a.Quarantine != nil {
 		for _, err := range a.Quarantine.Marks(ctx, sink) {

@@ -75,8 +75,8 @@ func (r *run) decodeLine(letter *pipeline.DeadLetter) (*record.Change, error) {
 }
 
 // decodeAgain tries to decode the letters of undecodable records. If a record can be decoded now, decodeAgain stores a
-// letter for each sink and adds it to the mark of its key. Then it removes the old letter. A sink that ignores the
-// change gets a letter too. It ignores the letter when it is delivered.
+// letter for each sink, and counts that letter in the mark of its key. Then it removes the old letter. A sink that
+// ignores the change gets a letter too. It ignores the letter when it is delivered.
 func (r *run) decodeAgain(ctx context.Context) error {
 	discards := r.Discard && r.Sink == "" && !r.DryRun
 	r.report.Undecodable = 0
@@ -111,7 +111,8 @@ func (r *run) decodeAgain(ctx context.Context) error {
 	return nil
 }
 
-// decodeSelected decodes the record of a letter that is selected and has a sink. The error says why the letter stays.
+// decodeSelected decodes the record of an undecodable letter again. The error says why the letter stays: it is not
+// selected, its record still cannot be decoded, or the pipeline has none of its sinks.
 func (r *run) decodeSelected(letter *pipeline.DeadLetter) (*record.Change, error) {
 	if !r.isSelected(letter.Class) {
 		return nil, errs.New("it is not of the class that was asked for")
@@ -123,7 +124,8 @@ func (r *run) decodeSelected(letter *pipeline.DeadLetter) (*record.Change, error
 	return change, r.checkFilled(letter)
 }
 
-// splitBySink replaces the letter of a change that can be decoded now by one for each sink.
+// splitBySink replaces the letter of an undecodable record by one letter for each sink. change is the record, which can
+// be decoded now.
 func (r *run) splitBySink(ctx context.Context, letter *pipeline.DeadLetter, id string, change *record.Change) error {
 	r.report.Decoded++
 	if r.DryRun {
@@ -156,12 +158,12 @@ func (r *run) splitBySink(ctx context.Context, letter *pipeline.DeadLetter, id s
 	return r.Letters.Remove(ctx, []string{id})
 }
 
-// sinkLetter returns the letter of one sink in place of the letter of an undecodable record.
+// sinkLetter returns the letter of one sink. This letter replaces the letter of an undecodable record.
 func sinkLetter(undecodable *pipeline.DeadLetter, sink string, change *record.Change) pipeline.DeadLetter {
 	letter := *undecodable
 	letter.Sink, letter.Key, letter.Version, letter.Sequence = sink, change.Key, change.Version, change.Sequence
 	letter.StreamARN, letter.Table = change.StreamARN, change.Table
-	if letter.Snapshot != nil { // the letter of a sink has a record
+	if letter.Snapshot != nil { // a sink's letter has a record in place of a snapshot's line
 		letter.Raw, letter.Snapshot, letter.Sinks = change.RecordJSON(), nil, nil
 	}
 	return letter
@@ -183,8 +185,8 @@ func (r *run) needsLetter(ctx context.Context, info pipeline.RouteInfo, letter *
 	return err == nil && len(held) == 1 && held[0], err
 }
 
-// filledSinks returns the sinks that the snapshot of a line was read for. A sink whose letters are moved has its new
-// name, Options.To.
+// filledSinks returns the names of the sinks that the snapshot was read to fill. If the letters of a sink are moved,
+// the sink has its new name, Options.To.
 func (r *run) filledSinks(letter *pipeline.DeadLetter) []string {
 	if r.moved == "" {
 		return letter.Sinks
@@ -198,7 +200,8 @@ func (r *run) filledSinks(letter *pipeline.DeadLetter) []string {
 	return names
 }
 
-// checkFilled returns an error if the pipeline has none of the sinks that the snapshot of a line was read for.
+// checkFilled returns an error if the pipeline has none of the sinks that the snapshot was read to fill. It returns nil
+// for a letter that is not from a snapshot.
 func (r *run) checkFilled(letter *pipeline.DeadLetter) error {
 	hasRoute := func(sink string) bool { _, known := r.routes[sink]; return known }
 	if letter.Snapshot == nil || slices.ContainsFunc(r.filledSinks(letter), hasRoute) {
@@ -223,7 +226,7 @@ func (r *run) failure(letter *pipeline.DeadLetter, id string, cause error) Failu
 	return f
 }
 
-// inScope reports whether Options select a letter, except for its class.
+// inScope reports whether Options select a letter, whatever its class is.
 func (r *run) inScope(letter *pipeline.DeadLetter) bool {
 	if r.Name != "" && letter.Pipeline != "" && letter.Pipeline != r.Name {
 		return false
@@ -237,7 +240,7 @@ func (r *run) inScope(letter *pipeline.DeadLetter) bool {
 	if letter.Sink != "" {
 		return false
 	}
-	// The record is undecodable. A record of a stream is for every sink, a line of a snapshot for some.
+	// The record is undecodable. A record of a stream is for every sink. A line of a snapshot is for some sinks.
 	return letter.Snapshot == nil || slices.Contains(letter.Sinks, r.Sink) ||
 		slices.Contains(r.filledSinks(letter), r.Sink)
 }

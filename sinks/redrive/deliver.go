@@ -28,8 +28,8 @@ func (r *run) deliverSink(ctx context.Context, sink string, keys []*keyLetters) 
 	if !known && !r.Discard {
 		r.failWithoutSink(sink, keys)
 	} else if r.Quarantine != nil && !info.Guarded {
-		// A key can have letters and no mark, as after a crash between the two. It gets its mark now, and the next pass
-		// delivers its letters.
+		// A key can have letters and no mark, for example after a crash before the mark was stored. The key gets its
+		// mark now, and the next pass delivers its letters.
 		marked, unmarked := splitByMark(keys)
 		if len(unmarked) > 0 {
 			if err := r.Quarantine.Hold(ctx, sink, unmarked); err != nil {
@@ -190,8 +190,8 @@ func (w *window) applyOutcome(i int, outcome pipeline.Outcome) error {
 		return nil
 	}
 	if key.anyBefore(ref, (*letterRef).blocksLater) {
-		// An earlier letter stays. A later redrive of it can write a row that only the old image of this one can
-		// remove.
+		// An earlier letter stays. A later redrive of that letter can write a row that only the old image of this
+		// letter can remove.
 		return errNeeded
 	}
 	if key.anyBefore(ref, func(r *letterRef) bool { return r.state == pending }) {
@@ -238,8 +238,8 @@ func (r *run) failLetter(ref *letterRef, cause Failure) {
 	r.report.addFailure(cause)
 }
 
-// releaseKeys ends the quarantine of the keys without a letter that stays. It also counts the letters that stay.
-// hasNewLetters reports whether a key got a further letter meanwhile.
+// releaseKeys ends the quarantine of each key whose remaining letters do not need the mark. It also counts the letters
+// that stay. hasNewLetters reports whether a key got a further letter meanwhile.
 func (r *run) releaseKeys(
 	ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters,
 ) (hasNewLetters bool, err error) {

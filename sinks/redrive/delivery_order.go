@@ -30,7 +30,7 @@ func (p deliveryOrder) compare(q deliveryOrder) int {
 
 func (p deliveryOrder) before(q deliveryOrder) bool { return p.compare(q) < 0 }
 
-// noteFirst sets the order of a key in first, unless first has an earlier one.
+// noteFirst sets first[key] to order, unless first[key] is earlier.
 func noteFirst[K comparable](first map[K]deliveryOrder, key K, order deliveryOrder) {
 	if earliest, ok := first[key]; !ok || order.before(earliest) {
 		first[key] = order
@@ -85,8 +85,8 @@ func (l *keyLetters) setBarrier(barrier deliveryOrder) {
 	}
 }
 
-// anyBefore reports whether matches is true for a letter before ref, which must not be settled. It skips the settled
-// letters at the beginning once, not once for each letter.
+// anyBefore reports whether matches is true for a letter before ref. ref must not be settled. anyBefore counts the
+// settled letters at the beginning in settledCount, so that the next call skips them at once.
 func (l *keyLetters) anyBefore(ref *letterRef, matches func(*letterRef) bool) bool {
 	for l.refs[l.settledCount].isSettled() {
 		l.settledCount++
@@ -158,7 +158,7 @@ func (r *run) sort(ctx context.Context, marks map[sinkKey]state.Mark) (map[strin
 	return keysBySink, nil
 }
 
-// setBarrier makes the letters of a key wait behind the key's first undecodable record.
+// setBarrier makes the letters of a key wait if they come after the key's first undecodable record.
 func (x *letterIndex) setBarrier(id sinkKey, key *keyLetters) {
 	for _, sink := range []string{"", id.sink} {
 		if first, ok := x.undecodable[sinkKey{sink, id.key}]; ok {

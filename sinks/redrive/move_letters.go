@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// checkSinks returns an error if Sink and To of Options do not fit the pipeline. Dead letters of a sink that the
+// checkSinks returns an error if Options.Sink or Options.To does not fit the pipeline. Dead letters of a sink that the
 // pipeline does not have any more can only be moved or discarded.
 func (r *run) checkSinks() error {
 	_, hasSink := r.routes[r.Sink]
@@ -43,7 +43,7 @@ func (r *run) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for id, mark := range marks { // no consumer adds to them: the sink is gone
+	for id, mark := range marks { // no consumer adds letters to these marks: the sink is gone
 		if id.sink != r.Sink || staying[id.key] {
 			continue
 		}
@@ -91,8 +91,8 @@ func (r *run) moveLetters(ctx context.Context) (staying map[item.Key]bool, err e
 	return staying, r.rename(ctx, letters)
 }
 
-// moveBarriers returns the first letter of each key that is not selected. No later letter of the key may be moved,
-// since it would be delivered first. There is none if To compares versions.
+// moveBarriers returns, for each key, the position of its first letter that is not selected. No later letter of the key
+// may be moved, since it would be delivered before that letter. If To compares versions, there are no barriers.
 func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, error) {
 	barriers := map[item.Key]deliveryOrder{}
 	if len(r.Classes) == 0 || r.routes[r.To].Guarded {

@@ -12,9 +12,9 @@ import (
 
 // window has the letters that are delivered together. All are pending at first.
 type window struct {
-	keys       []*keyLetters // the letters of the key of each ref
+	keys       []*keyLetters // for each ref, the letters of its key
 	refs       []*letterRef
-	bytes      int64    // bytes of their records
+	bytes      int64    // bytes of the records of refs
 	settled    []string // IDs of the letters that were delivered or discarded, to be removed
 	superseded int      // number of delivered letters without effect: the sink has a newer version
 }
@@ -93,13 +93,15 @@ func (r *run) deliverableIDs(info pipeline.RouteInfo, keys []*keyLetters) map[st
 	return ids
 }
 
-// readAgain reads the letters of a sink a second time. It looks for letters that sort did not read although they come
-// before the last letter that sort read of the same key. Such a letter becomes the barrier of its key: the later
-// letters of the key wait. missed is true if there is such a letter. Then another pass is needed. Like load, readAgain
-// keeps the records of the letters that can be delivered next. If there are none, it reads nothing.
+// readAgain reads the letters of a sink a second time. It looks for letters that sort missed. A letter was missed if
+// sort did not read it, but read a letter of the same key that is delivered later. A missed letter becomes the barrier
+// of its key: the later letters of the key wait. missed is true if a letter was missed. Then another pass is needed.
+// Like load, readAgain keeps the records of the letters that can be delivered next. If there are none, it reads
+// nothing.
 //
-// A store is not read at one moment. A letter that was put meanwhile can be among those that were read, and the letter
-// of its key that was put just before it can be missing. This read began after the first one ended, so it has both.
+// A Read does not show the store at one moment. If letters are put while sort reads, sort can see one of them and miss
+// the letter of the same key that was put just before. The second read begins after the first one ended, so it sees
+// both letters.
 func (r *run) readAgain(ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters) (missed bool, err error) {
 	wanted := r.deliverableIDs(info, keys)
 	r.loaded = map[string]pipeline.DeadLetter{}

@@ -33,8 +33,8 @@ func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Versi
 	return clone, err
 }
 
-// appendDocument appends the plain JSON document of a change at version v. shown is the item without its hidden
-// attributes. If e is not nil, it is the document of the element e.
+// appendDocument appends the document of an item at version v, as plain JSON. shown is the item without its hidden
+// attributes. If e is not nil, the document is that of the element e.
 func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
 	dst = s.appendHeader(dst, v, liveDocument)
 	_, hasReserved := shown.Get(reserved)
@@ -72,8 +72,8 @@ func (s *Sink) appendTombstone(dst []byte, v record.Version, kind documentKind) 
 	return append(s.appendHeader(dst, v, kind), '}')
 }
 
-// appendHeader opens a document with the field _tw. It holds the version, the pipeline and the birth (the random id of
-// the sink's output).
+// appendHeader opens a document with the field _tw. The field holds the version, the pipeline and the birth (the random
+// id of the sink's output).
 func (s *Sink) appendHeader(dst []byte, v record.Version, kind documentKind) []byte {
 	dst = append(dst, versionStart...)
 	dst = v.Append(dst)
@@ -98,7 +98,8 @@ type scope struct {
 	included bool // the attribute is included
 	number   Number
 	hash     bool // scalars are hashed
-	// element replaces the list, set or map around it, which contains this scope; nil: no element does
+	// element is set if the list, set or map of ForEach is inside this attribute. The element replaces that list, set
+	// or map. Otherwise element is nil
 	element *shownElement
 }
 
@@ -106,7 +107,7 @@ type scope struct {
 func (s *Sink) appendMembers(
 	dst []byte, members iter.Seq2[string, item.Value], f *field, outer scope,
 ) ([]byte, error) {
-	var used map[string]bool // names in use, of those that both a rename and an attribute can give
+	var used map[string]bool // the used names, among the names that both a rename and an attribute can give
 	for name, value := range members {
 		inner := f.childNamed(name)
 		inside := inner.scopeBelow(outer)
@@ -149,8 +150,8 @@ func (s *Sink) appendMembers(
 	return dst, nil
 }
 
-// takes reports whether the document has an attribute, or some of its members. f has the settings of the attribute, nil
-// if there are none.
+// takes reports whether the document gets an attribute with the value v, or some of its members. f has the settings of
+// the attribute; nil if there are none.
 func (in scope) takes(v item.Value, f *field) bool {
 	switch {
 	case f != nil && f.exclude, !v.Exists(): // the value of a hidden element does not exist
@@ -209,7 +210,8 @@ func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []
 	return v.AppendJSON(dst), nil
 }
 
-// appendElements appends the elements of a list or a set that f takes, as a list.
+// appendElements appends a list or a set as a JSON list. It leaves out elements that are not included and cannot have
+// members.
 func (s *Sink) appendElements(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
 	dst = append(dst, '[')
 	for _, e := range v.Elements() {

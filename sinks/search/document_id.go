@@ -28,14 +28,14 @@ func DocumentID(k item.Key) string {
 const elementMark = "::"
 
 // ElementID returns the id of an element's document. k is the canonical key of its item, and identity distinguishes the
-// element in that item. The id is k, "::" and the escaped identity. If that is longer than 512 bytes, the id is
-// "sha256:" and the digest of it in hex.
+// element in that item. The id is k, "::" and the escaped identity. If this id is longer than 512 bytes, it is replaced
+// by "sha256:" and its digest in hex.
 func ElementID(k item.Key, identity string) string {
 	return DocumentID(item.Key(item.AppendEscaped([]byte(string(k)+elementMark), identity)))
 }
 
-// ItemOf returns the key of the item that a document id belongs to. The id may be that of the item's document or of an
-// element's document. ItemOf returns "" if the id is a digest.
+// ItemOf returns the key of the item that a document id belongs to. id is the id of the item's document, or of a
+// document of one of its elements. ItemOf returns "" if the id is a digest.
 func ItemOf(id string) item.Key {
 	id, _, _ = strings.Cut(id, elementMark)
 	if _, _, err := item.Key(id).Decode(); err != nil {

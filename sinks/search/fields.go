@@ -156,7 +156,7 @@ func (f *field) addAt(path string) (*field, error) {
 	return f, nil
 }
 
-// child returns the settings of the attribute name inside f, and inserts them if they are missing.
+// child returns f.inner[name], the settings of one attribute inside f. It inserts them if they are missing.
 func (f *field) child(name string) *field {
 	if f.inner == nil {
 		f.inner = make(map[string]*field)
@@ -167,7 +167,7 @@ func (f *field) child(name string) *field {
 	return f.inner[name]
 }
 
-// childNamed returns the settings of the attribute name inside f, or nil if it has no settings. f may be nil.
+// childNamed returns f.inner[name], or nil if that attribute has no settings. f may be nil.
 func (f *field) childNamed(name string) *field {
 	if f == nil {
 		return nil
@@ -175,7 +175,8 @@ func (f *field) childNamed(name string) *field {
 	return f.inner[name]
 }
 
-// renamedTo returns the attribute inside f that is renamed to name. ok is false if no attribute is. f may be nil.
+// renamedTo returns the attribute inside f that is renamed to name. ok is false if there is no such attribute. f may be
+// nil.
 func (f *field) renamedTo(name string) (from string, ok bool) {
 	if f == nil {
 		return "", false

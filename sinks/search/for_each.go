@@ -60,7 +60,7 @@ type elementDocument struct {
 type elementDocuments struct {
 	documentLocation
 	docs         []elementDocument
-	elementCount int // number of elements in the image, with those that have no document
+	elementCount int // number of elements in the image, including those without a document
 }
 
 // planElements is Plan for a sink with ForEach.
@@ -140,8 +140,9 @@ func (ds *elementDocuments) ids() map[string]bool {
 	return ids
 }
 
-// locateElements returns the documents of an image's elements, without their JSON. If an error says that the image has
-// no documents, the result has those that another image of the item may have.
+// locateElements returns the documents of an image's elements, without their JSON. If locateElements returns an error,
+// no documents can be made of the image under the present settings. The result then has the documents that a redrive
+// under corrected settings may write.
 func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements.Spec) (elementDocuments, error) {
 	location, imageErr := s.locateDocument(c, image)
 	located := elementDocuments{documentLocation: location}
@@ -151,7 +152,8 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements
 
 	found, err := spec.Of(nil, image)
 	if err != nil {
-		// There are no documents: a setting that could make some of this image cannot change without a new output.
+		// There are no documents. Only another setting could make documents of this image, and that setting cannot
+		// change without a new output.
 		return elementDocuments{documentLocation: documentLocation{reason: ReasonSparse}}, fmt.Errorf("search: %w", err)
 	}
 

@@ -50,11 +50,12 @@ func (h *hasher) append(dst []byte, v item.Value) []byte {
 	return append(dst, '"')
 }
 
-// maxHashDepth bounds the names of a path, since each name doubles the number of patterns.
+// maxHashDepth bounds the number of names in a path, since each name doubles the number of patterns.
 const maxHashDepth = 8
 
 // withoutHashed returns the mask without the attributes at paths. They are hashed, so they need no mask. A path in
-// Fields has no index where it enters a list, and a pattern of a mask has one. So each path becomes several patterns.
+// Fields has no index for a list on its way, but a pattern of a mask has an index there. So each path becomes several
+// patterns.
 func withoutHashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 	if mask == nil {
 		return nil, nil

@@ -11,10 +11,10 @@ import (
 // Lister lists the documents of an index.
 type Lister interface {
 	// ListDocuments yields the documents of the store's sink in an index, each once, in no order. It leaves out
-	// tombstones. It also yields documents whose birth (the id of the output that wrote them) is another one. A
-	// document that is written during the listing, or is not refreshed yet, may be missing or have its former content.
-	// Several goroutines may list at once. A listing holds one page in memory. An error ends the sequence. The error is
-	// [ErrNoIndex] if the sink has no such index.
+	// tombstones. It also yields documents that another output of the sink wrote. They have another birth (the id of an
+	// output). A document that is written during the listing, or is not refreshed yet, may be missing or have its
+	// former content. Several goroutines may list at once. A listing holds one page in memory. An error ends the
+	// sequence. The error is [ErrNoIndex] if the sink has no such index.
 	ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[ListedDocument, error]
 }
 

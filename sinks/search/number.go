@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// Number selects how a number of an item is written into a document. DynamoDB's
-// numbers are exact to 38 digits. A search index keeps a decimal as a double,
-// which is exact to 15, and JavaScript reads any JSON number as a double.
+// Number selects how a number of an item is written into a document. DynamoDB's numbers are exact to 38 digits. A
+// search index keeps a decimal as a double, which is exact to 15 digits, and JavaScript reads any JSON number as a
+// double.
 type Number string
 
 const (

@@ -38,10 +38,10 @@ type documentLocation struct {
 //
 //   - The new image is at fault. A void tombstone ([Mutation].Void) replaces the item's document now. The next change
 //     could not remove that document, because no document can be made of its old image, which is this image.
-//   - The old image is at fault. The earlier change made no document of it, and removed the document before it. If the
-//     image names an index, Plan nevertheless adds a tombstone in that index. A redrive of the earlier change may put a
-//     document there. If the image names no index, this change goes to dead letters too. So both are redriven, this one
-//     after the earlier one.
+//   - The old image is at fault. The earlier change made no document of it, and removed the item's document. If the old
+//     image names an index, Plan nevertheless adds a tombstone in that index, because a redrive of the earlier change
+//     may put a document there. If the old image names no index, this change goes to dead letters too. Then both
+//     changes are redriven, this one after the earlier one.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.New.Exists() && !c.Removed() {
@@ -153,7 +153,7 @@ func addMutation(d *pipeline.Delivery, index, id, routing string, cause Cause) *
 	return m
 }
 
-// timeOf returns the creation time of a change, for stores that order changes by it. The time of a line of an
+// timeOf returns the creation time of a change, for stores that order changes by time. The time of a line of an
 // incremental export can be in the same second as a newer change. So timeOf replaces it by a time before all changes of
 // a stream: the number of the export's layer in seconds after 1970.
 func timeOf(c *record.Change) time.Time {
@@ -168,7 +168,7 @@ func timeOf(c *record.Change) time.Time {
 }
 
 // locateDocument returns the location of an item's document. If it returns an error, there is no document. The location
-// then has the index that the document would be in, if the image names one.
+// then has the index that the document would be in, if the image names an index.
 func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocation, error) {
 	if !item.Exists() {
 		return documentLocation{reason: ReasonWhen}, nil

@@ -12,10 +12,10 @@ import (
 // Repairer is implemented by a [Store] that can repair documents. A repair is made after a comparison found that a
 // stored document differs from the document that is planned for the item.
 type Repairer interface {
-	// RepairDocuments applies each repair on condition that the document that the repair read is still stored. It
-	// returns one Result for each repair, in order. A repair is Overtaken if the stored document has changed since it
-	// was read, because another repair or a change of the stream was first. Then nothing was changed, and the caller
-	// compares the document again.
+	// RepairDocuments applies each repair whose Expected document is still stored. It returns one Result for each
+	// repair, in order. A repair is Overtaken if the stored document has changed since Expected was read, because
+	// another repair or a change of the stream was first. An Overtaken repair changes nothing, and the caller compares
+	// the document again.
 	//
 	// A repair keeps the version that it read. So newer changes of the item replace the repaired document, and older
 	// changes do not.

@@ -9,7 +9,7 @@
 //
 // If no document can be made of an image, or the store refuses the document permanently, a void tombstone replaces the
 // item's document. After an operator corrects the settings, a redrive of the same change replaces the void tombstone.
-// It can because a mutation that is not void replaces a void tombstone of its own version.
+// This works because a mutation that is not void replaces a void tombstone of its own version.
 //
 // With Options.ForEach an item has a document for each element of a list, a set or a map. See for_each.go.
 //
@@ -72,8 +72,8 @@ type Options struct {
 	Retention state.Retention // refuses changes older than the memory of Store. Default: refuses nothing
 
 	// NoTTLDeletes means that a filter drops TTL deletes before the sink. The sink then does not see that an item
-	// expired. So an inserted item may find the document of an expired item with the same key, and removes it. Default:
-	// the sink receives all deletes
+	// expired. So the index may still have the document of an expired item when an item with the same key is inserted.
+	// The sink then replaces or removes that document. Default: the sink receives all deletes
 	NoTTLDeletes bool
 }
 
@@ -81,7 +81,7 @@ type Options struct {
 // concurrent use.
 type Sink struct {
 	o      Options
-	fixed  string                 // name of the index if all items have the same; else ""
+	fixed  string                 // name of the index if it is the same for all items; else ""
 	recent template.Recent        // names of indexes that CheckIndex accepted
 	when   pipeline.ItemCondition // nil matches every item; then whenElement alone selects
 	within []string               // the names of o.ForEach.Path

@@ -18,8 +18,8 @@ import (
 // Superseded if the store has a newer version. The result is Written if the store has the same version, since it then
 // already stores the change. A void tombstone of the same version is replaced by a mutation that is not void.
 // Tombstones have versions like documents, and are kept while an older write can still come. Several mutations of one
-// document in one call take effect in their order. The store may skip all of them but the last and report the skipped
-// ones as Coalesced. A skipped mutation must fail if the last one fails.
+// document in one call take effect in their order. The store may skip all of these mutations but the last, and report
+// the skipped mutations as Coalesced. A skipped mutation must fail if the last mutation fails.
 //
 // A returned error means that all mutations failed; Result.Err means that one mutation failed. The pipeline retries an
 // error only if it is marked by pipeline.Transient or pipeline.RetryAfter. The store may read mutations and their bytes
@@ -32,7 +32,7 @@ type Store interface {
 // has Err. A repair is done, Overtaken, or has Err.
 type Result struct {
 	Outcome   pipeline.Outcome
-	Overtaken bool // for a repair: the stored document is no longer the one that the repair read
+	Overtaken bool // for a repair: the stored document has changed since it was read
 	Err       error
 }
 
@@ -99,7 +99,7 @@ type Reader interface {
 	Indexes(ctx context.Context) ([]string, error)
 
 	// Search finds the documents that match a query, best first. Each store has its own query language; "" or "*"
-	// matches all documents. limit 0 means 10. It returns ErrNoIndex if the index does not exist.
+	// matches all documents. limit 0 means 10. Search returns ErrNoIndex if the index does not exist.
 	Search(ctx context.Context, index, query string, limit int) (Hits, error)
 
 	// Documents yields every document of an index in the order of the ids. An error ends the sequence.
@@ -107,7 +107,7 @@ type Reader interface {
 }
 
 // Emptier is implemented by stores that may forget old tombstones. Empty reports whether the sink has neither documents
-// nor tombstones in the store. If it has none, the whole history can be replayed (state.Retention).
+// nor tombstones in the store. If Empty returns true, the whole history can be replayed (state.Retention).
 type Emptier interface {
 	Empty(ctx context.Context) (bool, error)
 }

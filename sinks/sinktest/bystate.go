@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// midStream: the first part of the stream is never delivered. Items that change later must be correct. The old image of
-// their first delivered change is a state that the sink has never seen. Items that do not change later must not be in
-// the store.
+// midStream: the first part of the stream is never delivered. Items that change later must be correct, although the
+// sink has never seen the old image of their first delivered change. Items that do not change later must not be in the
+// store.
 func midStream(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		whole := st.stream
@@ -117,7 +117,7 @@ func interleavings(text string) []string {
 	return all
 }
 
-// handOver: items pass their states on, in a chain and in a cycle. In a chain, for example, item a takes the state that
+// handOver: items take over each other's statuses, in a chain or in a cycle. For example, item a takes the status that
 // item b leaves. The changes come in every order across items, and in batches of several lengths.
 func handOver(t *testing.T, s Suite) {
 	f := s.fact()

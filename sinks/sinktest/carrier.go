@@ -14,7 +14,7 @@ import (
 
 // carrier is a sink that plans the batches of a worker in a real pipeline. A pipeline reuses the memory of plans from
 // batch to batch. If a sink or a store keeps a part of a plan beyond its Write, the next batch overwrites that part. So
-// the suite detects such a sink. carrier passes a panic of the sink on to the worker.
+// the suite detects such a sink. If the sink panics, carrier catches the panic and raises it again in the worker.
 type carrier struct {
 	worker   *worker
 	pipeline *pipeline.Pipeline

@@ -8,7 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// LinesBy returns the elements of the attribute Lines of the generated items, for sinks with an entry for each element.
+// LinesBy returns a Spec that selects the elements of Lines, an attribute of the generated items. It is for sinks with
+// an entry for each element. by is the path of the identity in an element; if it is "", the position is the identity.
 func LinesBy(by string) *elements.Spec {
 	p, err := item.ParsePath("Lines")
 	if err != nil {
@@ -17,7 +18,7 @@ func LinesBy(by string) *elements.Spec {
 	return &elements.Spec{Path: p, By: by}
 }
 
-// Lines returns the elements of the attribute Lines.
+// Lines returns the elements of the item's attribute Lines.
 func (it Item) Lines() []Item {
 	lines, _ := it["Lines"]["L"].([]Attr)
 	all := make([]Item, len(lines))
@@ -27,7 +28,7 @@ func (it Item) Lines() []Item {
 	return all
 }
 
-// HasQuantity is a condition of the elements of Lines.
+// HasQuantity is a condition on an element of Lines: it must have the attribute qty.
 func HasQuantity(e item.Value) bool {
 	_, has := e.Get("qty")
 	return has
@@ -44,7 +45,7 @@ var _ pipeline.ElementCondition = ElementCondition{}
 // ReadsElement returns true.
 func (c ElementCondition) ReadsElement() bool { return true }
 
-// MatchElement reports whether both the condition on the item and that on the element are met.
+// MatchElement reports whether the item and the element meet their conditions.
 func (c ElementCondition) MatchElement(m item.Image, e item.Value) (bool, error) {
 	if c.ItemCondition != nil {
 		if in, err := c.Match(m); err != nil || !in {

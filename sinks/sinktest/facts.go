@@ -12,7 +12,7 @@ type fact struct{ keys map[string]string }
 
 func (s Suite) fact() fact { return fact{s.Stream.withDefaults().Keys} }
 
-// item returns an Order whose key attributes come from one letter, for every type of key.
+// item returns an Order with the given status. Its key attributes are made of letter, whatever their types are.
 func (f fact) item(letter byte, status string) Item {
 	it := Item{
 		"Type": {"S": "Order"}, "Status": {"S": status}, "Rank": {"N": "1"}, "CreatedAt": {"S": "2026-01-02T23:59:59Z"},
@@ -37,7 +37,8 @@ func (f fact) key(letter byte) Item {
 	return k
 }
 
-// record returns a change of an item's status. An empty status means that the item does not exist.
+// record returns the record of a change of an item's status. from and to are the statuses before and after the change;
+// "" means that the item does not exist.
 func (f fact) record(letter byte, from, to string) Record {
 	r := Record{EventName: "MODIFY", Keys: f.key(letter), Second: epoch}
 	if from == "" {
@@ -67,7 +68,7 @@ func (f fact) history() []Record {
 	}
 }
 
-// inBatches delivers the whole stream in batches of every length, each time into a new store.
+// inBatches delivers all records in batches of every length. Each length has a new store.
 func inBatches(t *testing.T, s Suite, after string, records []Record) {
 	for n := 1; n <= len(records); n++ {
 		runFixed(t, s, func(st *stage) {
@@ -158,7 +159,7 @@ func ttlDelete(t *testing.T, s Suite) {
 	inBatches(t, s, "a TTL delete", records)
 }
 
-// unknownOperation: an undocumented event name means the same as its images.
+// unknownOperation: if the event name of a record is undocumented, its images decide what the record means.
 func unknownOperation(t *testing.T, s Suite) {
 	records := s.fact().history()
 	for i := range records {

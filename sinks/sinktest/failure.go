@@ -11,7 +11,7 @@ import (
 )
 
 // faults: store calls fail before, during and after their effect, temporarily or permanently. Temporary failures are
-// retried. Changes that failed permanently are delivered again at the end, as a redrive does.
+// retried. Changes that failed permanently are delivered again at the end, as in a redrive.
 func faults(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		batches := drawBatches(rt, st.stream.Changes)
@@ -25,7 +25,7 @@ func faults(t *testing.T, s Suite) {
 }
 
 // finish redrives and ends the run. Either step may meet a planned fault that has not occurred yet, so finish repeats
-// them. This stands for an operator who runs the pipeline again after a permanent fault.
+// both steps. The repetition stands for an operator who runs the pipeline again after a permanent fault.
 func (st *stage) finish(w *worker) {
 	st.tb.Helper()
 	for range attempts {
@@ -68,8 +68,8 @@ func crash(t *testing.T, s Suite) {
 	})
 }
 
-// Fact 24: part of a batch fails, as BatchWriteItem leaves UnprocessedItems. Either a prefix of the first call takes
-// effect, or every call in turn fails as a whole. The retry writes the rest.
+// Fact 24: part of a batch fails, like the UnprocessedItems of BatchWriteItem. Either only a prefix of the first call
+// takes effect, or one of the calls fails as a whole. The retry writes the rest.
 func partOfABatch(t *testing.T, s Suite) {
 	records := s.fact().history()
 	var plans []Fault

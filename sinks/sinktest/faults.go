@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Kind is the kind of a failure of a store call.
+// Kind is the kind of a [Fault].
 type Kind uint8
 
 // The kinds of faults.

@@ -10,11 +10,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Flaws are attributes with which the sink of [Store.Flawed] cannot plan or write an image. Valid images have no flaws,
-// and the sink of [Store.Sink] ignores them.
+// Flaws are attributes of images. The sink of [Store.Flawed] cannot plan or write an image with a flaw. The sink of
+// [Store.Sink] ignores flaws. Valid images have none.
 const (
 	FlawWhen = "FlawWhen" // M: the condition cannot be evaluated
-	// FlawKey is an L, or an S of 2,100 bytes. A key or a name that is made from it has a wrong type, or is too long
+	// FlawKey is an L, or an S of 2,100 bytes. A key or a name that is made from FlawKey has a wrong type, or is too
+	// long
 	FlawKey   = "FlawKey"
 	FlawField = "FlawField" // L: a stored value that is not a key cannot be made from it
 	FlawValue = "FlawValue" // S that is not a number, where the sink needs a number
@@ -47,7 +48,7 @@ var flaws = []struct {
 	{FlawStore, Attr{"S": Refused}},
 }
 
-// drawFlaw adds a flaw to some of the images.
+// drawFlaw adds a flaw to the image, or leaves the image as it is, at random.
 func drawFlaw(t *rapid.T, image Item) {
 	if rapid.IntRange(0, 2).Draw(t, "flawed") == 0 {
 		flaw := rapid.SampledFrom(flaws).Draw(t, "flaw")
@@ -55,9 +56,9 @@ func drawFlaw(t *rapid.T, image Item) {
 	}
 }
 
-// flawed: an image that cannot be planned must leave nothing of the item's former state, and later changes and removals
-// must work. The dead letters are redriven twice: first without success, and then after the settings were corrected.
-// After that the store must hold the result of a clean pass under the corrected settings. That must stay so if a worker
+// flawed: if an image cannot be planned, nothing of the item's former state may stay in the store, and later changes
+// and removals must work. The dead letters are redriven twice: first without success, and then after the settings were
+// corrected. After that the store must have the result of a clean pass under the corrected settings, even if a worker
 // with the old settings writes late.
 func flawed(t *testing.T, s Suite) {
 	s.Stream.flaws = true
@@ -79,8 +80,8 @@ func flawed(t *testing.T, s Suite) {
 	})
 }
 
-// redriveCorrected redrives the failures under corrected settings. With tooEarly, it first redrives them under the old
-// settings.
+// redriveCorrected redrives the failures of broken under corrected settings. If tooEarly is set, it first redrives them
+// under the old settings.
 func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
 	st.tb.Helper()
 	whole := st.stream
@@ -103,9 +104,9 @@ func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
 	st.compareWithModel("the settings were fixed and every letter was redriven")
 }
 
-// flaws returns changes for each flaw. Each combination has its own item. The item gets the flaw while it keeps or
-// changes its status. After that the records of the item end, or it loses the flaw and keeps its status, changes it, or
-// is removed.
+// flaws returns changes for each flaw. Each combination of a flaw and the following choices has its own item. The item
+// gets the flaw while it keeps or changes its status. After that, the item has no more records, or it loses the flaw
+// and keeps its status, changes its status, or is removed.
 func (f fact) flaws() []Record {
 	var records []Record
 	letter := byte('A')
@@ -139,7 +140,7 @@ func (st *stage) flawedWorker() *worker {
 	return &worker{sink: sink, events: st.suite.Events, refused: func(error) bool { return true }}
 }
 
-// letters returns the permanent failures, each change once, in the order of versions.
+// letters returns the changes that failed permanently, each change once, in the order of versions.
 func (w *worker) letters() []letter {
 	once := make(map[string]letter)
 	for _, l := range w.dead {

@@ -14,7 +14,7 @@ import (
 // drawRecords draws a random history of a table with few items.
 func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	keys := drawKeys(t, o)
-	table := make([]Item, len(keys)) // present state of each item; nil: the item does not exist
+	table := make([]Item, len(keys)) // current image of each item; nil if the item does not exist
 	var records []Record
 	if o.Snapshots {
 		epochZero := rapid.Bool().Draw(t, "stream unknown")
@@ -25,7 +25,7 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 			}
 		}
 	}
-	// A sequence number that gets longer within the stream shows whether numbers are compared as texts.
+	// The sequence numbers may get longer within the stream, which shows whether they are compared as texts.
 	start := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(rapid.IntRange(21, 39).Draw(t, "digits"))), nil)
 	next := newSequence(start.Sub(start, big.NewInt(int64(rapid.IntRange(1, 40).Draw(t, "below")))))
 	second := int64(epoch)
@@ -41,7 +41,7 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	return records
 }
 
-// drawChange draws the next change of an item. item is its present state, or nil if it does not exist.
+// drawChange draws the next change of an item. item is the item's current image, or nil if the item does not exist.
 func drawChange(t *rapid.T, o StreamOptions, keys, item Item) Record {
 	r := Record{Keys: keys, Old: item}
 	if item == nil || rapid.IntRange(0, 3).Draw(t, "op") > 0 {
@@ -62,7 +62,7 @@ func drawChange(t *rapid.T, o StreamOptions, keys, item Item) Record {
 	return r
 }
 
-// drawImage draws an item. With o.flaws some items have a flaw.
+// drawImage draws an image of an item. If o.flaws is set, the image may have a flaw.
 func drawImage(t *rapid.T, o StreamOptions, keys Item) Item {
 	image := drawItem(t, keys)
 	if o.flaws {

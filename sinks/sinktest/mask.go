@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// Mask returns a mask that hides the attributes of the patterns. It hashes with a fixed test key.
+// Mask returns a mask that hides the attributes that match the patterns. The mask hashes with a fixed test key.
 func Mask(t testing.TB, patterns ...string) *mask.Mask {
 	t.Helper()
 	ps := make([]item.Pattern, len(patterns))

@@ -28,8 +28,8 @@ import (
 type Memory struct {
 	Letters    deadletter.Store
 	Quarantine state.Quarantine
-	Close      func() error // closes the store like a normal end of the process. Default: nothing to close
-	Kill       func() error // closes the store like the death of the process. Default: Close
+	Close      func() error // closes the store, as when the process ends normally. Default: nothing to close
+	Kill       func() error // closes the store, as when the process dies. Default: Close
 }
 
 // RunQuarantine checks dead letters and marks. A pipeline and redrives run on a sink that has no versions and refuses
@@ -60,7 +60,7 @@ func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, erro
 	})
 }
 
-// holding is one check. It has the state that survives the processes.
+// holding is one check of RunQuarantine. It has everything that survives the death of a process.
 type holding struct {
 	rt     *rapid.T
 	ctx    context.Context
@@ -71,8 +71,8 @@ type holding struct {
 	at     int // number of committed changes
 }
 
-// runProcess runs one process. It redrives after the pipeline, and at random also before it and at the same time. It
-// dies as planned in death.
+// runProcess runs one process: the pipeline, and a redrive after it. At random, it also redrives before the pipeline
+// and beside it. death has the fault with which the process dies; without death it ends normally.
 func (h *holding) runProcess(death ...Fault) {
 	m, err := h.open(h.dir)
 	if err != nil {
@@ -216,8 +216,8 @@ func (h *holding) end() {
 
 func nameOf(c *record.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }
 
-// refusing is a sink without versions that refuses each change a number of times. It stands for an external system, so
-// it survives every process.
+// refusing is a sink without versions. It refuses each change a drawn number of times. It stands for an external
+// system, so it survives the death of a process.
 type refusing struct {
 	keepsOrder bool
 
@@ -232,8 +232,8 @@ type refusing struct {
 
 var _ pipeline.KeyOrderer = (*refusing)(nil)
 
-// KeepsKeyOrder returns the drawn value. If it is true, one batch may have several changes of a key, and the sink
-// refuses those after a refused change.
+// KeepsKeyOrder returns the drawn value. If it is true, one batch may have several changes of a key. If the sink
+// refuses one of them, the later ones fail, too.
 func (s *refusing) KeepsKeyOrder() bool { return s.keepsOrder }
 
 func (s *refusing) Write(_ context.Context, ds []pipeline.Delivery) error {
@@ -286,7 +286,7 @@ func (s *refusing) list() string {
 	return b.String()
 }
 
-// dying is the memory of a process. All its calls fail once the process has died.
+// dying is the Memory of one process. All its calls fail once the process has died.
 type dying struct {
 	Memory
 	faults *Faults
@@ -297,7 +297,7 @@ var (
 	_ state.Quarantine = (*dying)(nil)
 )
 
-// do takes one step of the process, unless the process has died. The process may die before or after the step.
+// do runs one step of the process, unless the process has died. The process may die before or after the step.
 func (d *dying) do(step func() error) error {
 	return d.faults.Call(1, func(int) error { return step() })
 }

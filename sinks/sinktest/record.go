@@ -16,19 +16,19 @@ type Attr map[string]any
 // Item is an item in plain Go.
 type Item map[string]Attr
 
-// Text returns the attribute's text if it is an S, and "" otherwise.
+// Text returns the text of the attribute name if it is an S, and "" otherwise.
 func (it Item) Text(name string) string {
 	s, _ := it[name]["S"].(string)
 	return s
 }
 
-// Number returns the attribute's number as it was sent if it is an N, and "" otherwise.
+// Number returns the number of the attribute name, as it was sent, if it is an N, and "" otherwise.
 func (it Item) Number(name string) string {
 	n, _ := it[name]["N"].(string)
 	return n
 }
 
-// Decode reads an item in DynamoDB JSON, as a store's reader may return it.
+// Decode adds the attributes of b to the item. b is an item in DynamoDB JSON, as a store's reader may return it.
 func (it Item) Decode(b []byte) error { return json.Unmarshal(b, &it) }
 
 // Record is one record of a stream in plain Go.
@@ -36,17 +36,17 @@ type Record struct {
 	EventName string // INSERT, MODIFY, REMOVE; SNAPSHOT for a backfilled state; or an undocumented name
 	Keys      Item
 	Old, New  Item // nil if the record has no such image
-	TTL       bool // removed by the TTL process
+	TTL       bool // the TTL process removed the item
 	Sequence  string
 	Second    int64  // approximate creation time, epoch seconds
 	ViewType  string // Default: NEW_AND_OLD_IMAGES
-	EpochZero bool   // a backfilled state whose stream is unknown
+	EpochZero bool   // the record is a backfilled state, and its stream is unknown
 }
 
 // Removed reports whether the item does not exist after the record.
 func (r Record) Removed() bool { return r.New == nil }
 
-// KeyText returns the item's key as text, equal for records of one item.
+// KeyText returns the item's key as text. Records of the same item have the same text.
 func (r Record) KeyText() string { return Canonical(r.Keys) }
 
 // StreamARN is the stream of all records.

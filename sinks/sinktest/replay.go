@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// onePass: after a clean pass the store has the contents of the model, also for a process that opens the store later.
+// onePass: after a clean pass the store has the contents that the model requires. A process that opens the store later
+// reads the same contents.
 func onePass(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		st.run(st.worker(nil), drawBatches(rt, st.stream.Changes))
@@ -45,7 +46,7 @@ func replayed(t *testing.T, s Suite) {
 }
 
 // zombie: a worker lost its partition long ago, has not noticed it, and continues with an old part of the stream. Until
-// it notices, it writes between and after the writes of the present worker.
+// it notices, it writes between and after the writes of the worker that has the partition now.
 func zombie(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		alive, lagging := st.worker(nil), st.worker(nil)
@@ -87,7 +88,7 @@ func concurrent(t *testing.T, s Suite) {
 	}
 }
 
-// all delivers changes in batches of n, and ends the run.
+// all delivers changes in batches of n changes, and ends the run.
 func (w *worker) all(st *stage, changes []*record.Change, n int) error {
 	for len(changes) > 0 {
 		k := min(n, len(changes))

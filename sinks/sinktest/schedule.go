@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// drawBatches draws batches of changes.
+// drawBatches divides changes into batches of random lengths.
 func drawBatches(t *rapid.T, changes []*record.Change) [][]*record.Change {
 	var batches [][]*record.Change
 	for len(changes) > 0 {
@@ -20,7 +20,7 @@ func drawBatches(t *rapid.T, changes []*record.Change) [][]*record.Change {
 	return batches
 }
 
-// suffix draws where a replay begins, and returns the changes from there on.
+// suffix draws where a replay begins, and returns the changes from that place on.
 func suffix(t *rapid.T, changes []*record.Change) []*record.Change {
 	return changes[rapid.IntRange(0, len(changes)-1).Draw(t, "from"):]
 }
@@ -63,7 +63,8 @@ func drawRedeliveries(t *rapid.T, changes []*record.Change) []*record.Change {
 	return out
 }
 
-// drawFaults draws faults among the first calls of a store.
+// drawFaults draws one to four faults among the first calls of a store. calls is the greatest index of a call that can
+// fail.
 func drawFaults(t *rapid.T, calls int, kinds ...Kind) *Faults {
 	f := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) Fault {
 		return Fault{

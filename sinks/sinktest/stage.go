@@ -100,7 +100,7 @@ func closeWith(tb tb, closeStore func() error) {
 	}
 }
 
-// crash lets the process die and starts the next process.
+// crash lets the process die, and opens the store again, as the next process does.
 func (st *stage) crash() {
 	st.tb.Helper()
 	closeStore := st.store.Kill
@@ -124,7 +124,7 @@ func (st *stage) worker(f *Faults) *worker {
 	return &worker{sink: sink, events: st.suite.Events, refused: st.suite.Refused}
 }
 
-// must fails the test if a worker without faults returns an error.
+// must fails the test on an error. It is for steps that must succeed.
 func (st *stage) must(err error) {
 	st.tb.Helper()
 	if err != nil {

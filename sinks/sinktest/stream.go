@@ -38,8 +38,8 @@ func (s *Stream) Items() []Item {
 	return items
 }
 
-// Build makes a stream of records. A record without Sequence gets the next sequence number. A record without Keys gets
-// the PK and SK of its images.
+// Build makes a stream from records. A record without Sequence gets the next sequence number. A record without Keys
+// gets the PK and SK of its images.
 func Build(records ...Record) (*Stream, error) {
 	s := &Stream{Records: records}
 	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines(completeAndEncode(records))
@@ -93,7 +93,8 @@ func completeAndEncode(records []Record) []byte {
 
 const snapshot = "SNAPSHOT"
 
-// snapshotOf returns the change of a backfill that has the item of r. Its version is below all versions of the stream.
+// snapshotOf returns the change that a backfill makes of the item of r. The version of the change is below all versions
+// of the stream.
 func snapshotOf(r Record) (*record.Change, error) {
 	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: StreamARN},
 		Keys: slices.Sorted(maps.Keys(r.Keys))}
@@ -107,7 +108,8 @@ func snapshotOf(r Record) (*record.Change, error) {
 	return &page.Changes[0], nil
 }
 
-// newSequence returns a function that adds to the last sequence number, and returns the sum.
+// newSequence returns a function that returns the next sequence number: the preceding number plus add. The first
+// preceding number is start.
 func newSequence(start *big.Int) func(add int64) string {
 	last := new(big.Int).Set(start)
 	return func(add int64) string { return last.Add(last, big.NewInt(add)).String() }

@@ -17,9 +17,9 @@ type Suite struct {
 	// depend on the order of the items. Required.
 	Model func(s *Stream) map[string]string
 
-	// Refused reports whether a permanent error of a Write is correct. It is, for example, if two items claim one row.
-	// The change is then dead-lettered, and all other effects of the change must have happened. Default: no permanent
-	// error is correct.
+	// Refused reports whether a permanent error of a Write is correct. For example, such an error is correct if two
+	// items claim one row. The change is then dead-lettered, and all other effects of the change must have happened.
+	// Default: no permanent error is correct.
 	Refused func(err error) bool
 
 	// ByState is true for sinks that compare an item with what they remember of it, and never read its old image. It
@@ -52,20 +52,20 @@ type Store struct {
 	// f.Call. Required. If several processes may have the store open, the sink should open it itself.
 	Sink func(f *Faults) (pipeline.Sink, error)
 
-	// Flawed makes a sink with settings that fail on images with flaws ([FlawWhen] and the constants after it). A sink
-	// may lack settings for some of the flaws. For all other images the sink does the same as a sink of Sink. Required
-	// if [Suite.Flaws] is set.
+	// Flawed makes a sink with settings that fail on images with flaws ([FlawWhen] and the constants after it). Some
+	// flaws may have no effect on the sink. On images without flaws, it does the same as a sink of Sink. Required if
+	// [Suite.Flaws] is set.
 	Flawed func(f *Faults) (pipeline.Sink, error)
 
-	// State reads the store, without any cache of a sink, as a reader sees it. It returns a text for each entry, by a
-	// key. Equal contents have equal texts. If the store has an entry twice that readers must see once, State returns
-	// an error. Required.
+	// State reads the contents of the store, as a reader sees them, without any cache of a sink. It returns a text for
+	// each entry, by a key. Equal contents have equal texts. If a reader sees an entry twice, State returns an error.
+	// Required.
 	State func() (map[string]string, error)
 
-	// Close closes the store as a process that ends normally. Default: nothing to close.
+	// Close closes the store, as a process does when it ends normally. Default: nothing to close.
 	Close func() error
 
-	// Kill releases the store without flushing anything, as a killed process does. Default: Close.
+	// Kill releases the store without flushing anything, as if the process was killed. Default: Close.
 	Kill func() error
 }
 

@@ -16,13 +16,13 @@ import (
 type worker struct {
 	sink    pipeline.Sink
 	events  func(c *record.Change) []pipeline.Event
-	refused func(err error) bool // reports whether a permanent error is correct; nil: no permanent error is
+	refused func(err error) bool // reports whether a permanent error is correct; nil if no permanent error is
 	dead    []letter             // permanent failures, in order
 	again   bool                 // the worker is redriving
 	carrier *carrier             // nil before the first batch
 }
 
-// letter is a change that failed permanently, as a dead letter is.
+// letter is a dead letter: a change that failed permanently.
 type letter struct {
 	change  *record.Change
 	refused bool // the sink refused the change, and may refuse it again
@@ -31,8 +31,8 @@ type letter struct {
 // attempts is the maximum number of tries of a delivery. After that many transient errors the suite fails the sink.
 const attempts = 100
 
-// deliver plans and writes one batch of changes, and retries transient failures. It returns a fault of the sink, or
-// [ErrCrash].
+// deliver plans and writes one batch of changes, and retries transient failures. It returns an error if the sink is
+// wrong, or [ErrCrash].
 func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err error) {
 	if w.carrier == nil {
 		if w.carrier, err = newCarrier(w); err != nil {
@@ -42,8 +42,8 @@ func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err err
 	return w.carrier.planAndWrite(ctx, changes, func(ds []pipeline.Delivery) error { return w.writeAll(ctx, ds) })
 }
 
-// writeAll writes the planned deliveries of one batch in one Write. If the sink does not keep the order of keys, it
-// makes several Writes, so that no Write has two changes of a key.
+// writeAll writes the planned deliveries of one batch in one Write. If the sink does not keep the order of the changes
+// of a key, writeAll makes several Writes, so that no Write has two changes of a key.
 func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) error {
 	keys := make(map[item.Key]bool)
 	from := 0
@@ -115,7 +115,7 @@ func (w *worker) applyResult(d *pipeline.Delivery, failure error) (retry bool, e
 	case retryable:
 		return true, nil
 	case w.again && d.Outcome == pipeline.Superseded && !slices.ContainsFunc(w.dead, hasLetter):
-		// the sink has a newer version of the item, and no earlier letter of it stays: the letter goes
+		// the sink has a newer version of the item, and no earlier letter of the item is left: the letter is dropped
 	case errors.Is(failure, errPermanent):
 		w.dead = append(w.dead, letter{change: d.Change})
 	case w.refused != nil && w.refused(failure):

@@ -33,8 +33,8 @@ type Birth struct {
 	Fresh bool
 
 	Stage Stage
-	// Floor is the earliest time of the changes of the stream that are written. If it is zero, all are written. UTC,
-	// whole seconds
+	// Floor is a time in the stream: changes that were made before it are not written. If Floor is zero, all changes
+	// are written. UTC, whole seconds
 	Floor  time.Time
 	Stream string // ARN of the stream whose changes follow the backfill; "" if unknown
 	// Run is the id of the [Backfill] that fills or filled the output, or "rebuild" or "none" (see package sinks). It

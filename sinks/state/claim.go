@@ -43,9 +43,9 @@ type RowClaims struct {
 // ItemGuard is one entry of a listing. It is the guard of an item, a claim of an item on a row, or the owner of a row.
 type ItemGuard struct {
 	Item  item.Key // "" if the key was too long to store and only its digest is known
-	Guard          // the guard. A claim and an owner have only Row, or "" if only the digest of the row is known
+	Guard          // the guard. For a claim or an owner, only Row is set: "" if only the digest of the row is known
 	Claim *Claim   // the claim, if the entry is a claim; its Source is "" if the claim cannot be read
-	Owns  bool     // the entry is an owner: of all claims on Row, that of Item has the row
+	Owns  bool     // the entry is an owner: the claim of Item has the row Row
 }
 
 // ContestedRow is a row with waiting claims.
@@ -63,8 +63,8 @@ type Tombstone struct {
 	Expires time.Time // time from which on the tombstone may be deleted; zero if never
 }
 
-// Replaces reports whether t replaces a stored tombstone. It does if stored is older. It also does if stored is void
-// and has the same version, unless t is void too.
+// Replaces reports whether t replaces a stored tombstone. t replaces an older tombstone. It also replaces a void
+// tombstone of the same version, unless t is void too.
 func (t *Tombstone) Replaces(stored Tombstone) bool {
 	if stored.Version == t.Version {
 		return stored.Void && !t.Void
@@ -75,8 +75,8 @@ func (t *Tombstone) Replaces(stored Tombstone) bool {
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.
 type ItemWrite struct {
 	Source item.Key
-	// Expected is the expected version of the stored guard. It was read, or an earlier write of the same call sets it.
-	// It is zero if no guard is stored.
+	// Expected is the version that the stored guard must have. The caller has read this version, or an earlier write of
+	// the same call sets it. Zero means that no guard may be stored.
 	Expected     record.Version
 	ExpectedVoid bool // expected Void of the stored guard
 	Guard        Guard
@@ -86,7 +86,7 @@ type ItemWrite struct {
 // RowClaimsWrite changes the claim of one item on a row, and the owner of the row. It does not change the other claims.
 type RowClaimsWrite struct {
 	Row      Row
-	Expected string // expected Revision, as it was read or as an earlier write of the same call sets it
+	Expected string // the Revision that must be stored: it was read, or an earlier write of the same call sets it
 	Revision string // the new, unique Revision; "" if no claim remains
 	Claim    Claim  // the new claim of the item; zero removes its claim
 	Owner    Claim  // the new owner: Claim or another claim; zero deletes the row

@@ -42,15 +42,15 @@ func (s Share) Equal(t Share) bool { return s.Group == t.Group && slices.Equal(s
 // contributionFormat is the first byte of encoded shares: the number of their layout.
 const contributionFormat = 1
 
-// The forms of Since in the shares of a contribution.
+// The forms of Since in encoded shares.
 const (
-	sinceVersion = iota // the contribution's version
+	sinceVersion = iota // Since is the contribution's version
 	sinceZero
 	sinceStream
 	sinceKinesis
 )
 
-// The numbers of digits of the two parts of a version in [record.Version.String], the epoch and the sequence number.
+// The text of a version ([record.Version.String]) has an epoch and a sequence number with these numbers of digits.
 const (
 	epochDigits           = 10
 	sequenceDigits        = 40

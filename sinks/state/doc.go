@@ -1,12 +1,11 @@
-// Package state defines the records that sinks keep of the items of a table. They make every change take effect once,
-// however often and however late it is delivered.
+// Package state defines the records that sinks keep about the items of a table. With these records every change takes
+// effect once, however often and however late it is delivered.
 //
-// Two packages store these records: state/dynamo in a DynamoDB table, and state/sqlite in a
-// file. Planners and stores of rows (sinks/view) read [Guard] and [Contribution] before a write and
-// replace them in the transaction of the write ([ItemWrite], [GroupWrite]). Package sinks records a
-// [Birth] and a [Fingerprint] when a sink opens. The pipeline reads and writes quarantine [Mark]s and
-// [Gaps] through a [Store]. Read contribution.go, group.go and claim.go first, then store.go and
-// births.go.
+// Two packages store these records: state/dynamo in a DynamoDB table, and state/sqlite in a file. Planners and stores
+// of rows (sinks/view) read [Guard] and [Contribution] before a write and replace them in the transaction that writes
+// the rows ([ItemWrite], [GroupWrite]). Package sinks records a [Birth] and a [Fingerprint] when a sink opens. The
+// pipeline reads and writes quarantine [Mark]s and [Gaps] through a [Store]. Read contribution.go, group.go and
+// claim.go first, then store.go and births.go.
 //
 // # Why an aggregate does not count twice
 //
@@ -21,9 +20,9 @@
 //	v2 once more    (older than v3: skipped)  v3: 15 Tuesday   nothing                    v3: 15 on Tuesday
 //	v4 REMOVE       nothing                   v3: 15 Tuesday   Tuesday -15                v4: nothing
 //
-// The contribution and its groups are written in one transaction, on the condition that the stored
-// version is the one that was read. So a group is always the sum of the stored contributions to it,
-// and each item has one contribution. These faults are therefore harmless:
+// The contribution and its groups are written in one transaction, on the condition that the stored version is still the
+// version that was read. So a group is always the sum of the stored contributions to it, and each item has one
+// contribution. These faults are therefore harmless:
 //
 //   - A replay or a redelivery: its versions are not above the stored versions, so nothing is
 //     written. A version above the stored one belongs to a change that was not seen yet.
@@ -38,7 +37,7 @@
 //     next change of the item corrects the count.
 //
 // For the same reason the old image of a change does not determine what a group loses. The group must lose the values
-// that were stored here, and after each fault above the old image may differ from them.
+// of the stored contribution. After each fault above, the old image may differ from these values.
 //
 // A deleted item keeps an empty contribution with the version of its removal. Without the empty contribution, the late
 // v2 above would count. If expired items continue to count (on_ttl_delete: keep), the expiry first sets the
@@ -52,11 +51,11 @@
 //
 // # Rows that several items may claim
 //
-// If the key of a row does not contain the key of its item, several items may have the row. The version of the row does
-// not order the changes of different items. Then each item has a [Guard]: its newest version, and the row that it
-// claims. The guard is written in one transaction with the row that the item leaves and the row that it claims. The
-// claims of other items wait ([RowClaims]). A row whose key contains the key of its item needs no guard, because the
-// row has the version. Its tombstone may be stored apart from the rows (package sinks/view).
+// If the key of a row does not contain the key of its item, several items may claim the same row. Versions order the
+// changes of one item, not those of different items. So each item has a [Guard] with its newest version and the row
+// that it claims. The guard is written in one transaction with the row that the item leaves and the row that it claims.
+// The claims of other items wait ([RowClaims]). A row whose key contains the key of its item needs no guard, because
+// the row has the version. Its tombstone may be stored apart from the rows (package sinks/view).
 //
 // # Other state
 //
@@ -72,16 +71,15 @@
 //     [Stage] of a birth says whether the output is filled, and which changes of the stream are written until then.
 //   - A [Backfill] fills outputs from a table that existed before them. Processes claim its [Part]s.
 //     If a process dies, another one continues its part at Position.
-//   - A [github.com/tablewake/tablewake/pipeline/record.Gap] is a range of a stream that was lost.
-//     The output is out of date for the items in it until they change again or are repaired.
+//   - A [github.com/tablewake/tablewake/pipeline/record.Gap] is a range of records of a stream that were lost.
+//     The output may be out of date for the items of these records, until the items change again or are repaired.
 //   - [HeldBack] holds the reasons why shards of a consumer are not read further, for `tablewake
 //     status`. Nothing depends on it, and it expires after a day.
 //
 // # What is forgotten
 //
-// Guards with a row and contributions with shares are never forgotten. Marks, gaps, births, backfills and fingerprints
-// are not either. Tombstones, guards without a row and contributions without shares only refuse late changes. A
-// [Purger] may delete them if they are unchanged for guard_retention (30 days by default). A change that is older than
-// guard_retention is refused because of its age ([Retention]). Embedded stores forget nothing and refuse nothing,
-// unless they are purged.
+// Guards with a row, contributions with shares, marks, gaps, births, backfills and fingerprints are never forgotten.
+// Tombstones, guards without a row and contributions without shares only refuse late changes. A [Purger] may delete
+// them if they are unchanged for guard_retention (30 days by default). A change that is older than guard_retention is
+// refused because of its age ([Retention]). Embedded stores forget nothing and refuse nothing, unless they are purged.
 package state

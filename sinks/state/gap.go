@@ -97,7 +97,7 @@ func (n NotedGap) NotedAgain(g record.Gap, now time.Time) NotedGap {
 	return next
 }
 
-// foundAgain returns Found of the gap after it was noted again, as g. It is g.Found, unless g.Found is zero.
+// foundAgain returns the new Found of the gap n, which was noted again as g. If g.Found is set, it returns g.Found.
 func (n NotedGap) foundAgain(g record.Gap, now time.Time) time.Time {
 	if !g.Found.IsZero() {
 		return g.Found
@@ -106,8 +106,8 @@ func (n NotedGap) foundAgain(g record.Gap, now time.Time) time.Time {
 		return n.Found
 	}
 
-	// The end is unknown, so the gap may reach up to now. But the stream still has all records after a recent Found, so
-	// a gap without an end did not grow since then.
+	// The end is unknown, so the gap may reach up to now. But if n.Found is recent, the stream still has all records
+	// that were created since then. So a gap that had no end before has not grown.
 	isRecent := !now.After(n.Found.Add(minStreamRetention))
 	if isRecent && !isEndKnown(n.Gap) {
 		return n.Found
@@ -140,8 +140,8 @@ func endsAtLaterTime(was, now record.Gap) bool {
 	case now.To.IsZero():
 		return now.Found.After(was.Found)
 	default:
-		// The end became known, which usually means that the gap has not grown. Until minStreamRetention after Found,
-		// the stream still had all records that were created after the gap was found.
+		// The end became known. Until minStreamRetention after Found, the stream still had all records that were
+		// created after the gap was found. So the gap has not grown, unless it ends later than that.
 		return now.To.After(was.Found.Add(minStreamRetention))
 	}
 }

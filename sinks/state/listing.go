@@ -31,7 +31,7 @@ type Listing struct {
 	Throttled func(err error, wait time.Duration)
 }
 
-// Check returns an error if Segment is not one of the Segments.
+// Check returns an error unless Segment is between 0 and Segments-1.
 func (l Listing) Check() error {
 	segments := max(l.Segments, 1)
 	if l.Segments < 0 || l.Segment < 0 || l.Segment >= segments {

@@ -85,9 +85,9 @@ func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	}
 }
 
-// backfillMargin is the safety margin of a backfill. The store may forget removals that the backfill must not undo. The
-// backfill must end this long before the store may forget the first of them. The margin covers parts in flight, clock
-// differences, and the time until an operator notices.
+// backfillMargin is the safety margin of a backfill. A backfill must not undo removals, and the store may forget a
+// removal after guard_retention. The backfill must end at least backfillMargin before the store may forget the first of
+// these removals. The margin covers parts in flight, clock differences, and the time until an operator notices.
 const backfillMargin = 24 * time.Hour
 
 // CheckBackfill returns an error if a backfill must not begin or continue. The source of a backfill may still have
@@ -138,9 +138,9 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 	return nil
 }
 
-// removalsSince returns the time from which on the backfill of a birth needs removals.
+// removalsSince returns the earliest time of the removals that the backfill of a birth needs.
 func removalsSince(ctx context.Context, s Store, birth Birth) (time.Time, error) {
-	since := birth.Floor // the Backfill reads later items
+	since := birth.Floor // used if the Backfill is not stored; it reads items as they were after Floor
 	for b, err := range s.Backfills(ctx) {
 		if err != nil {
 			return since, err

@@ -13,8 +13,8 @@ const (
 	textPrefix, numberPrefix, binaryPrefix, boolPrefix = "a", "b", "c", "d"
 )
 
-// The start and the end of a positive number in [decimal.Decimal.AppendSortable]. The end is for a number that other
-// text follows, so a sortable text omits it.
+// The start and the end of a positive number in [decimal.Decimal.AppendSortable]. The end is only needed if other text
+// follows the number, so a sortable text omits it.
 const (
 	positiveStart = "2"
 	positiveEnd   = "-"

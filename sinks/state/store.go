@@ -19,8 +19,8 @@ type Store interface {
 	HeldBackNotes
 }
 
-// Target identifies what guards, contributions and tombstones belong to: the output of a sink in one table, with one
-// birth.
+// Target identifies the output that guards, contributions and tombstones belong to. It is the output of one sink in one
+// table, with one birth.
 type Target struct {
 	Pipeline, Table, View, Birth string
 }
@@ -56,7 +56,8 @@ type Purger interface {
 	Purge(ctx context.Context, before time.Time) (int, error)
 }
 
-// IsPermanent reports whether err, the error of a write, is permanent: it is neither nil, nor transient, nor fatal.
+// IsPermanent reports whether the error of a write is permanent. A permanent error is not nil, not transient and not
+// fatal.
 func IsPermanent(err error) bool {
 	_, retryable := pipeline.Retryable(err)
 	return err != nil && !retryable && !pipeline.IsFatal(err)

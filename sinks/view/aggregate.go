@@ -52,8 +52,8 @@ type Value struct {
 	Path string // path of the value in the item, or in the element if Each is set; "" for a count
 	Each bool   // Path starts at the element of ForEach; "" is the element itself
 
-	// Bound is set if Of is applied to the value of a name that entity keys bind. Path is then this name, for people.
-	// Default: nil; then Path is a path.
+	// Bound is set if the value is read from a name that entity keys bind (pipeline/entity), instead of a path. Path is
+	// then this name, for display only. Default: nil.
 	Bound *entity.Binding
 }
 
@@ -72,14 +72,15 @@ type Aggregate struct {
 type value struct {
 	Value
 	kind aggregateKind
-	// shareIndex is the index of the value in Share.Values. These are sorted by name, because the order in the
-	// configuration may change.
+	// shareIndex is the index of the value in Share.Values. Share.Values is sorted by name, because the order of the
+	// values in the configuration may change.
 	shareIndex int
 	path       item.Path // path in the item; zero for a count, or if Each is set
 	masked     bool      // the mask hides the attribute of the value
 }
 
-// aggregateKind is the function that computes a value from the shares of a group, which are what items count for in it.
+// aggregateKind is the function that computes a value of a group. It computes the value from the group's shares, which
+// are what items count for in the group.
 type aggregateKind uint8
 
 const (
@@ -93,8 +94,8 @@ const (
 // kindNames are the names of the kinds in [Value.Of].
 var kindNames = []string{countKind: "count", sumKind: "sum", minKind: "min", maxKind: "max", distinctKind: "distinct"}
 
-// memberKind returns the kind of the members of a min, max or distinct. Members are the stored values that it is
-// computed from. memberKind returns false for a count or a sum, which have no members.
+// memberKind returns the kind of the members of a min, max or distinct. A min, max or distinct is computed from stored
+// values, its members. A count or a sum has no members, so memberKind returns false.
 func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 	switch k {
 	case minKind:
@@ -108,7 +109,8 @@ func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 	}
 }
 
-// MemberKind returns the kind of the value's members. It returns false for a count or a sum, which have no members.
+// MemberKind returns the kind of the value's members. It returns false for a count or a sum, because they have no
+// members.
 func (v Value) MemberKind() (state.MemberKind, bool) {
 	kind := slices.Index(kindNames, v.Of)
 	if kind < 0 {
@@ -144,7 +146,7 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	return a, nil
 }
 
-// parseValues validates the options, and sets the path of the elements and the values.
+// parseValues validates o, and sets a.forEach and a.values.
 func (a *Aggregate) parseValues(o AggregateOptions) (err error) {
 	if err := o.validate(); err != nil {
 		return err
@@ -232,7 +234,8 @@ func (v Value) parse() (value, error) {
 	return parsed, nil
 }
 
-// itemPaths returns the paths of the attributes of an item that the value is made of.
+// itemPaths returns the paths, in an item, of the attributes that the value is made of. forEach is the path of the
+// list.
 func (v Value) itemPaths(forEach string) []string {
 	switch {
 	case v.Bound != nil:

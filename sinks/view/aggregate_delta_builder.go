@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// deltaBuilder builds the deltas of one item's changes.
+// deltaBuilder builds the deltas of one item's changes. A delta is the change of one group row.
 type deltaBuilder struct {
 	*deltas
 	key        item.Key
@@ -20,7 +20,8 @@ type deltaBuilder struct {
 	newMembers []memberValue // sorted member values of the item after the change
 }
 
-// changeSign is the change of a number of shares: a share or a member is added to a group, or removed from it.
+// changeSign says whether a share or a member is added to a group or removed from it. It is also the number that is
+// added to the row's number of shares.
 type changeSign int64
 
 const (
@@ -39,7 +40,7 @@ func (m memberValue) compare(o memberValue) int {
 	return cmp.Or(cmp.Compare(m.group, o.group), m.value-o.value, cmp.Compare(m.text, o.text))
 }
 
-// build replaces the deltas by those of one item. A row that does not change has no delta.
+// build discards the former deltas, and builds the deltas of the item of c. A row that does not change has no delta.
 func (b *deltaBuilder) build(c *itemChanges) error {
 	b.reset()
 	b.key, b.shard, b.version = c.key, item.Shard(string(c.key), b.aggregate.shards), c.next.Version
@@ -52,7 +53,7 @@ func (b *deltaBuilder) build(c *itemChanges) error {
 	return nil
 }
 
-// addDifference adds the difference between the contributions of one change.
+// addDifference adds the difference between the contributions before and after a change to the deltas.
 func (b *deltaBuilder) addDifference(change contributionChange) error {
 	from, to := change.from.Shares, change.to.Shares
 	for i := range max(len(from), len(to)) {
@@ -119,9 +120,10 @@ func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []m
 	return slices.Compact(dst)
 }
 
-// addMemberChanges compares the sorted member values before and after a change. It removes the members that are only
-// before it, and adds those that are only after it. If the item expired between the two contributions and stays
-// counted, the new members have other ids. Then addMemberChanges also replaces members with equal values.
+// addMemberChanges compares the sorted member values before and after a change. It removes the members whose values the
+// item no longer has, and adds members for its new values. If the item expired between the two contributions and stays
+// counted, the new members have other ids than the old ones. Then addMemberChanges also replaces members whose values
+// are equal.
 func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 	from, to := b.oldMembers, b.newMembers
 	expiredBetween := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
@@ -143,8 +145,8 @@ func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 	}
 }
 
-// compareFirst compares the first values of two sorted lists, of which one may be empty. It returns a number below 0 if
-// the value of from comes first, above 0 if the value of to comes first, and 0 if they are equal.
+// compareFirst compares the first values of two sorted lists. One of the lists may be empty. It returns a number below
+// 0 if the value of from comes first, above 0 if the value of to comes first, and 0 if they are equal.
 func compareFirst(from, to []memberValue) int {
 	switch {
 	case len(to) == 0:
@@ -173,9 +175,9 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, sign chang
 	b.memberCount++
 }
 
-// memberID returns an id for the item's members, which differs from those of other items. If expired items stay
-// counted, the id also contains the version with which the item began to count. So it differs from the id that the item
-// had before it expired.
+// memberID returns the id of the item's members. Different items have different ids. If expired items stay counted, the
+// id also contains the version with which the item began to count. So an item that is inserted again after its expiry
+// has a new id.
 func (b *deltaBuilder) memberID(since record.Version) string {
 	if !b.aggregate.keepOnTTL {
 		return string(b.key)

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// deltas is the changes of group rows that follow from changes of contributions. A delta is what one row changes by.
-// Each row has one delta.
+// deltas holds the changes of group rows that result from changes of contributions. A delta is the change of one row.
+// No row has two deltas.
 type deltas struct {
 	aggregate   *Aggregate
 	index       map[state.Row]int // index in rows
@@ -20,11 +20,11 @@ type deltas struct {
 // rowDelta is the change of one row.
 type rowDelta struct {
 	row state.Row
-	// shares is the change of the row's number of shares. A member of an item in another shard is counted too. At 0 the
-	// row is deleted.
+	// shares is the change of the row's number of shares. If a member belongs to an item in another shard, the member
+	// counts as a share too. When the row's number of shares reaches 0, the row is deleted.
 	shares  int64
-	counted int64          // change of the number of shares that a count counts
-	sums    []state.Number // change of each value, by its index; 0 for values that are not sums
+	counted int64          // change of the row's counts; it does not include members
+	sums    []state.Number // change of each sum, by the index of the value; 0 for other values
 	members []state.Member
 	version record.Version
 }
@@ -84,7 +84,8 @@ func (d *deltas) dropUnchanged() {
 	d.rows = slices.DeleteFunc(d.rows, func(r rowDelta) bool { return r.isEmpty() })
 }
 
-// groupChanges returns the deltas as arguments for a store. It removes deltas that change nothing, like dropUnchanged.
+// groupChanges returns the deltas in the form that a store needs. Like dropUnchanged, it removes deltas that change
+// nothing.
 func (d *deltas) groupChanges() []state.GroupChange {
 	d.dropUnchanged()
 	changes := make([]state.GroupChange, len(d.rows))

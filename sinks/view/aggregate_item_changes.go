@@ -7,12 +7,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// itemChanges is the changes of one item in a Write, in order. They are applied in memory, one after the other. The
-// result is written once.
+// itemChanges holds the changes of one item in a Write, in order. The changes are applied in memory, one after the
+// other. The result is written once.
 type itemChanges struct {
 	key        item.Key
 	deliveries []int // indexes of the deliveries that have no outcome yet
-	alone      bool  // each change is written separately, because a write together with others failed
+	alone      bool  // each change is written separately, because a write failed permanently
 
 	// The current write.
 	stored  state.Contribution // contribution that was read
@@ -40,14 +40,14 @@ const (
 //
 //	counted for   counts for       effect
 //	nothing       nothing          none, unless an older change may still come
-//	nothing       something        it is added, under this version ([state.Contribution.Since])
+//	nothing       something        it is added, and Since is this version
 //	something     something        the difference, share by share
 //	something     nothing          all is removed
-//	anything      expired, kept    the difference to the old image, which stays; then the contribution is emptied
+//	anything      expired, kept    the difference to the shares of the old image, which stay; then there is no share
 //	something     can't be counted all is removed, and the contribution is void
 //
-// A void contribution belongs to a change that could not be counted, or was written by a repair. The change of the same
-// version also replaces it, if that change can be counted now.
+// A void contribution belongs to a change that could not be counted, or was written by a repair. It is also replaced by
+// the change of its own version, if that change can be counted now.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
 	from := stored // contribution before the changes that follow the last kept expiry
@@ -69,7 +69,7 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 	c.changes = append(c.changes, contributionChange{from, c.next})
 }
 
-// resultOf returns the effect of a planned change on the contribution next.
+// resultOf returns the effect of a planned change on the contribution c.next.
 func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
 	op := groupOp(d)
 	order := d.Change.Version.Compare(c.next.Version)
@@ -91,15 +91,16 @@ func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
 	return withoutEffect
 }
 
-// contributionAfter returns the contribution that a planned change replaces next by.
+// contributionAfter returns the contribution after a planned change. It replaces c.next.
 func (c *itemChanges) contributionAfter(d *pipeline.Delivery) state.Contribution {
 	version, shares := d.Change.Version, plannedShares(d)
 	return state.Contribution{Version: version, Since: sinceVersion(c.next, version, shares), Shares: shares,
 		Void: groupOp(d).changeErr != nil}
 }
 
-// sinceVersion returns the version with which an item began to count, if a change of this version replaces the
-// contribution former by shares. It returns zero if the item counts for nothing.
+// sinceVersion returns the version with which an item began to count. former is its contribution before a change, and
+// shares are its shares after the change. version is the version of the change. If the item counts for nothing,
+// sinceVersion returns zero.
 func sinceVersion(former state.Contribution, version record.Version, shares []state.Share) record.Version {
 	switch {
 	case len(shares) == 0:
@@ -111,17 +112,18 @@ func sinceVersion(former state.Contribution, version record.Version, shares []st
 	}
 }
 
-// needsWrite reports whether next differs from the stored contribution.
+// needsWrite reports whether c.next differs from the stored contribution.
 func (c *itemChanges) needsWrite() bool {
 	return c.next.Version != c.stored.Version || c.next.Void != c.stored.Void
 }
 
-// contributionWrite returns the write that replaces the stored contribution by next.
+// contributionWrite returns the write that replaces the stored contribution by c.next.
 func (c *itemChanges) contributionWrite() state.ContributionWrite {
 	return state.ContributionWrite{Source: c.key, Expected: c.stored, Next: c.next}
 }
 
-// settle sets the outcomes of the deliveries in the write after it succeeded, and removes these deliveries.
+// settle is called after the current write succeeded. It sets the outcomes of the deliveries in the write, and removes
+// these deliveries from c.
 func (c *itemChanges) settle(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	for n, result := range c.results {
 		d := &ds[c.deliveries[n]]
@@ -143,8 +145,8 @@ func (c *itemChanges) settle(ds []pipeline.Delivery, failed *pipeline.BatchError
 	c.deliveries = c.deliveries[len(c.results):]
 }
 
-// fail adds err to failed for the deliveries in the write, or for all deliveries if err is not permanent. It removes
-// these deliveries.
+// fail adds err to failed. A permanent error is added for the deliveries in the current write, and any other error for
+// all deliveries of the item. fail removes these deliveries from c.
 func (c *itemChanges) fail(failed *pipeline.BatchError, err error) {
 	n := len(c.deliveries)
 	if state.IsPermanent(err) {

@@ -23,7 +23,7 @@ const (
 // adds one GroupOp with the reason. The shares are those of the new image. If the item expired and stays counted, they
 // are those of the old image. Plan does no I/O and may be called concurrently.
 //
-// If the image cannot be counted, the item counts nowhere, and the change fails after the removal of the item's
+// If the image cannot be counted, the item counts nowhere. The change fails, but only after the removal of the item's
 // contribution is durable. The error is permanent. It names attribute and path, and contains no value.
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 	countedImage := d.Change.New
@@ -79,8 +79,8 @@ func (a *Aggregate) keepsExpired(c *record.Change) bool {
 
 // keptShares returns the shares of an expired item that stays counted, with the reason ReasonExpired. If there are
 // none, it returns another reason. The old image determines the shares. The stored contribution does not determine
-// them, because a backfill may deliver the item after its expiry, or not at all. In both cases no contribution is
-// stored at the time of the expiry.
+// them: a backfill may deliver the item after its expiry, or not at all, and then no contribution is stored at the time
+// of the expiry.
 func (a *Aggregate) keptShares(c *record.Change) (shares []share, reason string, err error) {
 	image := c.Old
 	if !image.Exists() {
@@ -98,8 +98,8 @@ func (a *Aggregate) keptShares(c *record.Change) (shares []share, reason string,
 }
 
 // countedBefore returns false if the item certainly counted for nothing before the change. The result has no influence
-// on values. If it is true, an item that counts for nothing gets a contribution without shares even if it has no
-// contribution. The new contribution supersedes earlier changes of the item, which may come later from dead letters.
+// on values. If it is true, an item that counts for nothing gets a contribution without shares, even if none is stored.
+// This contribution supersedes earlier changes of the item, which may come later from dead letters.
 func (a *Aggregate) countedBefore(c *record.Change) bool {
 	if c.FoundNoItem(a.noTTLDeletes) {
 		return false
@@ -225,7 +225,7 @@ func (v *value) shareText(scope template.Scope) (string, error) {
 	return text, nil
 }
 
-// find returns the attribute of the item or of the element that the value is made of; false if it is missing.
+// find returns the attribute that the value is made of, from the item or from the element; false if it is missing.
 func (v *value) find(scope template.Scope) (item.Value, bool) {
 	switch {
 	case v.Bound != nil:
@@ -255,7 +255,8 @@ func (v *value) displayPath() string {
 // shardSeparator is between a group's partition key and the number of its shard.
 const shardSeparator = "~"
 
-// shardKeyText returns a partition key as text, because the partition key of a sharded row is an S.
+// shardKeyText returns a partition key, which is a number or a binary, as text. It is needed because the partition key
+// of a sharded row is an S.
 func shardKeyText(pk item.Value) item.Value {
 	if d, ok := pk.Number(); ok {
 		return item.StringValue(d.String())

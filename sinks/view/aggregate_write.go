@@ -19,7 +19,7 @@ const maxActions = 99
 // TooManyGroupsError reports that one item changes more group rows and members than fit into one transaction.
 type TooManyGroupsError struct {
 	Item    item.Key
-	Actions int // rows and members that the change writes
+	Actions int // number of rows and members that the change writes
 }
 
 // Error names the item and what to do.
@@ -44,7 +44,7 @@ func (e *TooManyGroupsError) restText() string {
 //   - Written, if the store has the contribution of this version;
 //   - Coalesced, if a later change of the batch replaced its contribution before the write;
 //   - Superseded, if a newer contribution was stored;
-//   - NoEffect, if the item counts for nothing and did before.
+//   - NoEffect, if the item counts for nothing, and counted for nothing before.
 func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if a.store == nil {
 		return pipeline.Fatal(errs.Errorf("aggregate %s has no store: it was made to plan only", redact.Safe(a.target.View)))
@@ -157,8 +157,8 @@ func (tx *transaction) add(c *itemChanges, itemDeltas *deltas) {
 }
 
 // planTransactions advances each open item. If the item needs a write, planTransactions adds it to a transaction, up to
-// the limit of the store. Otherwise it sets the outcomes of the item's deliveries. stored are the contributions of the
-// items.
+// the limit of the store. Otherwise it sets the outcomes of the item's deliveries. stored has the contributions of the
+// open items, in the same order.
 func (w *aggregateWrite) planTransactions(
 	open []*itemChanges, stored []state.Contribution,
 ) (txs []*transaction, _ error) {
@@ -224,7 +224,8 @@ func (w *aggregateWrite) settleTransaction(tx *transaction, _ Result) {
 	}
 }
 
-// showForeignRow sets the display key of a ForeignRowError by the ops of the item's first delivery.
+// showForeignRow sets the display key of a ForeignRowError. It takes the key from the ops of the item's first delivery.
+// It returns err.
 func (w *aggregateWrite) showForeignRow(c *itemChanges, err error) error {
 	planned := w.deliveries[c.deliveries[0]].Ops
 	ops := make([]*GroupOp, len(planned))
@@ -234,9 +235,9 @@ func (w *aggregateWrite) showForeignRow(c *itemChanges, err error) error {
 	return showForeignRow(err, w.mask, ops...)
 }
 
-// failItems handles the error of a write of items. If the error is permanent and the write had several changes, each
-// change is written again, alone. If the error is permanent and the write had only one change, the removal of the
-// item's contribution is tried. In all other cases the items fail.
+// failItems handles the error of a write. If the error is temporary, the items fail. If the error is permanent and the
+// write had several changes, each change is written again, alone. If the error is permanent and the write had only one
+// change, failChange handles the error.
 func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
 	hadOneChange := len(items) == 1 && len(items[0].results) == 1
 	if hadOneChange {
@@ -252,9 +253,9 @@ func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
 	}
 }
 
-// failChange handles the error of a write of one change. If the store refused the change permanently, failChange
-// replaces its op by one that removes the item's contribution, unless the change was such a removal. In all other cases
-// the change fails.
+// failChange handles the error of a write that had one change. If the store refused the change permanently, failChange
+// replaces its ops by one op that removes the item's contribution, and the next round writes this op. If the error is
+// temporary, or if the refused op was such a removal, the change fails.
 func (w *aggregateWrite) failChange(c *itemChanges, err error) {
 	err = w.showForeignRow(c, err)
 	d := &w.deliveries[c.deliveries[0]]

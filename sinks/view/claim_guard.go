@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// compareWithGuard decides the effect of a claim by the guard of its item, the stored record of the item's version and
-// row:
+// compareWithGuard decides the effect of a claim. It compares the claim with the guard g of the item, which records the
+// item's version and row:
 //
 //	the guard's version   the guard's row   the claim    outcome
 //	newer                 any               any          guardIsNewer
@@ -23,7 +23,7 @@ import (
 //	older, or no guard    any               any          guardChanges otherwise
 //
 // idle means that the pending changes of the item in this Write request no row, and that their old images requested
-// none. A void guard belongs to a change of which no row could be made, or was written by a repair.
+// none. A void guard was written by a repair, or by a change of which no row could be made.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return guardComparison{
 		version: o.Claim.Version, requestsRows: o.Row != "", idle: idle,
@@ -41,7 +41,7 @@ type guardComparison struct {
 	storedVersion       record.Version // zero if nothing is stored
 	storedRows          bool           // the stored guard or contribution has rows
 	storedVoid          bool           // the stored guard or contribution is void
-	replacesSameVersion bool           // the change replaces what is stored even if that has the same version
+	replacesSameVersion bool           // the change also replaces a guard or contribution of its own version
 }
 
 // outcome returns the effect of the change.
@@ -96,14 +96,14 @@ func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule 
 	return w
 }
 
-// leaveRow drops the item's claim from rc, in memory. It returns the write that makes the same change in the store.
+// leaveRow removes the item's claim from rc, in memory. It returns the write that makes the same change in the store.
 func (o *ClaimOp) leaveRow(rc *RowClaims, rule Collision) state.RowClaimsWrite {
 	formerRevision := rc.Revision
 	rc.dropClaim(o.Claim.Source, rule)
 	return o.claimsWrite(rc, formerRevision)
 }
 
-// claimsWrite sets the revision of claims that the op has changed in memory. It returns the write that makes the same
+// claimsWrite gives rc a new revision, after the op has changed rc in memory. It returns the write that makes the same
 // change in the store. formerRevision is the revision before the change.
 func (o *ClaimOp) claimsWrite(rc *RowClaims, formerRevision string) state.RowClaimsWrite {
 	rc.Revision = ""
@@ -115,8 +115,8 @@ func (o *ClaimOp) claimsWrite(rc *RowClaims, formerRevision string) state.RowCla
 
 // revision returns a text that identifies a state of the claims on a row. It is a hash of the former revision, and of
 // the item and version that changed the claims. Item and version alone do not identify the state: another consumer may
-// have written the same change to claims that this consumer never read. This consumer's later writes build on the
-// claims as it read them, so these writes must be lost, too.
+// have made the same change to claims that this consumer has never read. Then this consumer's later writes must be
+// lost, because they build on the claims that it read.
 func revision(formerRevision string, source item.Key, version record.Version) string {
 	sum := sha256.Sum256([]byte(formerRevision + " " + string(source) + "@" + version.String()))
 	return hex.EncodeToString(sum[:16])

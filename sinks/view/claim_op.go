@@ -11,7 +11,7 @@ import (
 )
 
 // ClaimOp is the claim of an item after a change, for rows guarded by item. With its claim, the item requests a row or
-// no row. The guard of the item, a stored record, has the row that the item requested before.
+// no row. The stored guard of the item has the row that the item requested before.
 type ClaimOp struct {
 	Target    *Target
 	Row       state.Row  // "" if the item requests no row
@@ -25,10 +25,10 @@ type ClaimOp struct {
 	noRow
 }
 
-// noRow says why the item of an op has no row, or no rows, after the change. It is zero if the item has a row.
+// noRow says why an item has no rows after a change. It is zero if the item has a row.
 type noRow struct {
 	reason string // ReasonWhen, ReasonSparse, ReasonRemoved or void
-	idle   bool   // the item had no row before the change either, by the old image
+	idle   bool   // by the old image, the item had no row before the change either
 	// changeErr is the error if no row can be made of the new image; else nil. The change fails with changeErr after
 	// the write is durable.
 	changeErr error
@@ -41,7 +41,7 @@ const void = "void"
 // durable.
 func (r *noRow) Err() error { return r.changeErr }
 
-// Idle reports whether the item has no row and had none before, by the old image. Such a change is only written if the
+// Idle reports whether the item has no row and, by the old image, had none before. Such a change is only written if the
 // item has a guard or a contribution.
 func (r *noRow) Idle() bool { return r.idle }
 
@@ -108,10 +108,10 @@ func (o *ClaimOp) removalOp(cause error) *ClaimOp {
 		noRow: noRow{reason: void, changeErr: cause}}
 }
 
-// planClaim adds an op with the row that the new image requests to d.Ops. Each change has an op, because only the guard
-// shows whether the request is new. The old image does not show the stored row, because the change that wrote the old
-// image may never have been delivered. If no row can be made of the new image, the op requests no row, and the change
-// fails after the op is durable.
+// planClaim adds an op to d.Ops. The op has the row that the new image requests. Each change has an op, because only
+// the stored guard shows whether the request is new. The old image does not show which row is stored, because the
+// change that wrote the old image may never have been delivered. If no row can be made of the new image, the op
+// requests no row, and the change fails after the op is durable.
 func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 	c := d.Change
 	op := &ClaimOp{sink: s, Target: &s.target, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)},
@@ -127,7 +127,7 @@ func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 	return nil
 }
 
-// setRow sets the row of op that the new image requests, or the reason why it requests none.
+// setRow sets the row that the new image requests in op, or the reason why the image requests none.
 func (s *Sink) setRow(d *pipeline.Delivery, op *ClaimOp) error {
 	var buf keyBuffer
 	after, err := s.locationAfter(d.Change, &buf)
@@ -153,11 +153,12 @@ func timeOf(c *record.Change) time.Time {
 	return c.Time
 }
 
-// hadNoRow reports whether the item requested no row before the change, by the old image.
+// hadNoRow reports whether, by the old image, the item requested no row before the change.
 //
-// No guard is written if such a change requests no row either and the item has no guard. So items that are not in the
-// view cost no writes. A guard is needed only to supersede earlier changes that arrive later, from dead letters or from
-// a slow consumer. Here the change before this one requests no row either.
+// If such a change requests no row either, and the item has no guard, no guard is written. So items that are not in the
+// view cost no writes. A guard would only be needed to supersede an earlier change that requests a row and arrives
+// later, from dead letters or from a slow consumer. But here the item's preceding change, which wrote the old image,
+// requests no row.
 func (s *Sink) hadNoRow(c *record.Change) bool {
 	if c.Old.Exists() {
 		var buf keyBuffer

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// raceError is the error of a change that lost more than maxLostRounds rounds to other writers.
+// raceError is the error of a change after its Write lost more than maxLostRounds rounds to other writers.
 type raceError struct{}
 
 var _ redact.Redacted = raceError{}
@@ -24,9 +24,9 @@ func (e raceError) Redacted() string { return e.Error() }
 func (raceError) Describe() (class, field string) { return "conflict", "" }
 
 // writeClaims writes rows that are guarded by item. It reads the guards of the batch's items and the claims on their
-// rows. It applies the claims in memory, one after the other. It commits each claim on condition that its guard and
-// rows have not changed since the read. If another writer changed the guard or the rows first, writeClaims reads again
-// and repeats.
+// rows. It applies the claims in memory, one after the other. It commits each claim on condition that the guard and the
+// claims on the rows have not changed since the read. If another writer changed them first, writeClaims reads again and
+// repeats.
 func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
 	b := &batch[*ClaimOp]{}
 	b.addOps(ds)
@@ -52,7 +52,7 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	return nil
 }
 
-// claimAttempt is a claim that is written next.
+// claimAttempt is a claim that the next round writes.
 type claimAttempt = attempt[*ClaimOp]
 
 // claimWrite is one call of Write for rows that are guarded by item.
@@ -61,14 +61,14 @@ type claimWrite struct {
 	store     ItemStore
 	batch     *batch[*ClaimOp]
 	exclusive bool // the Write holds Sink.claimMu exclusively, not shared
-	// rowClaims are the claims on rows, as this Write read or changed them. The rows of lost writes are deleted from
-	// the map, so that they are read again.
+	// rowClaims are the claims on rows, as this Write read or changed them. If a write is not stored, its rows are
+	// deleted from the map, so that they are read again.
 	rowClaims map[state.Row]*RowClaims
 	durable   []durableClaim
 }
 
-// onLost makes this Write the only one of the process after its first lost round, because the winner is most likely
-// another Write of this process. After too many lost rounds it fails the lost attempts.
+// onLost makes this Write the only Write of claims in the process after its first lost round, because the winner was
+// most likely another Write of this process. After too many lost rounds it fails the lost attempts.
 func (w *claimWrite) onLost(lost []claimAttempt, lostRounds int) {
 	if !w.exclusive {
 		w.sink.claimMu.RUnlock()
@@ -86,8 +86,8 @@ func (w *claimWrite) unlock() {
 	}
 }
 
-// durableClaim is a claim that is stored, and that requests a row. Its result is set after the whole batch is stored,
-// because only then it is known whether the item owns the row.
+// durableClaim is a stored claim on a row. Its result is set after the whole batch is stored, because only then it is
+// known whether the item owns the row.
 type durableClaim struct {
 	attempt claimAttempt
 	row     state.Row
@@ -163,7 +163,7 @@ func (w *claimWrite) commit(
 	}
 	rs, err := w.store.WriteItems(ctx, w.sink.target, ws)
 
-	// The claims on the rows of a write that is not stored were changed in memory only, so they are read again.
+	// If a write is not stored, the claims on its rows were changed in memory only, so they are read again.
 	for i := range min(len(rs), len(ws)) {
 		if rs[i].Lost || rs[i].Err != nil {
 			for _, rowWrite := range ws[i].Rows {
@@ -179,8 +179,8 @@ func (w *claimWrite) onError(a claimAttempt, err error) {
 	failOrRemove(w.batch, a.key, showForeignRow(err, w.sink.mask, a.op))
 }
 
-// setDurable handles an attempt whose claim is stored. It sets the result of a claim that requests no row.
-// settleDurable later sets the result of a claim on a row.
+// setDurable handles an attempt whose claim is stored. If the claim requests no row, setDurable sets its result. If it
+// requests a row, settleDurable sets the result later.
 func (w *claimWrite) setDurable(a claimAttempt, row state.Row) {
 	if row == "" {
 		w.batch.settle(a.key, written, nil)

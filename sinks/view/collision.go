@@ -14,8 +14,9 @@ import (
 // smaller key claims the row, it becomes the owner, and the claim of the former owner waits. If the owner leaves the
 // row, the claim of the item with the next key gets the row.
 //
-// The order of arrival determines which changes are dead-lettered. A change is dead-lettered if its claim waits. If an
-// item loses the row later, its change is not dead-lettered, because it was written before.
+// The order of arrival determines which changes are dead-lettered. If the claim of a change waits when it is written,
+// the change is dead-lettered. If an item owns the row first and loses it later, its change is not dead-lettered,
+// because it has already been written.
 //
 // A backfill reads items at different times. So two items may claim a row although only one of them would have it at
 // any one time. Therefore a claim of a backfill waits without a dead letter ([Options.Backfill]). [Sink.Contested]
@@ -26,7 +27,7 @@ type Collision string
 const (
 	// DeadLetterCollision dead-letters a change whose claim waits, with a [CollisionError].
 	DeadLetterCollision Collision = "dead_letter"
-	// KeepFirst lets the claim wait.
+	// KeepFirst lets the claim wait, without a dead letter.
 	KeepFirst Collision = "keep_first"
 	// KeepLast makes the item that changed last the owner of the row, by time, then version, then key. The other claims
 	// wait.

@@ -16,14 +16,14 @@ import (
 // people see them.
 type Contested struct {
 	Row     string     // key of the row as explain shows it: PK="EMAIL#a@b" SK="USER"
-	Owner   item.Key   // key of the item that owns the row; "" if none does
+	Owner   item.Key   // key of the item that owns the row; "" if no item does
 	Waiting []item.Key // keys of the items whose claims wait, in order
 }
 
-// Contested yields the rows on which claims wait, as [ClaimLister] does. It yields nothing if rows guard themselves,
-// because nothing claims them. It may read the whole state of all sinks, so call it at the end of a backfill. keys are
-// the names of the items' key attributes. If the mask hides one of them, the items' keys are masked. The sequence ends
-// with the first error.
+// Contested yields the rows on which claims wait, from [ClaimLister.ContestedRows]. It yields nothing if rows guard
+// themselves, or with [Options.ForEach], because such rows have no claims. It may read the whole state of all sinks, so
+// call it at the end of a backfill. keys are the names of the items' key attributes. If the mask hides one of them, the
+// items' keys are masked. The sequence ends with the first error.
 func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested, error] {
 	hidden := slices.ContainsFunc(keys, s.mask.Hides)
 	return func(yield func(Contested, error) bool) {

@@ -6,9 +6,9 @@ import (
 )
 
 // GroupChanges returns the changes of group rows that add the contribution c of an item. Each row appears once, with
-// its shard. A row without other items has exactly the values of its change. GroupChanges does no I/O, and may be
-// called concurrently. It returns an error, which names the item, if the contribution does not fit the aggregate's
-// values.
+// its shard. If no other item counts in a row, the row has exactly the values of its change. GroupChanges does no I/O,
+// and may be called concurrently. If the contribution does not fit the aggregate's values, GroupChanges returns an
+// error that names the item.
 func (a *Aggregate) GroupChanges(source item.Key, c state.Contribution) ([]state.GroupChange, error) {
 	b := deltaBuilder{deltas: a.newDeltas()}
 	if err := b.build(&itemChanges{key: source, next: c, changes: []contributionChange{{to: c}}}); err != nil {

@@ -27,7 +27,7 @@ func newCopier(o Options) *copier {
 	return c
 }
 
-// columns appends the attributes of an item that its row has.
+// columns appends the attributes of the item m that its row gets to cs.
 func (c *copier) columns(cs []state.Column, m item.Image) []state.Column {
 	if c.hidesAll {
 		return cs

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Before returns the row that the op replaces, by the old image of its change. It returns false if there was no row.
-// Before is for estimates of the cost of the write.
+// Before returns the row that the op replaces, by the old image of c, the op's change. It returns false if there was no
+// row. Before is for estimates of the cost of the write.
 func (o *Op) Before(c *record.Change) (Mutation, bool) {
 	if o.sink == nil || o.Step == Enter || o.Step == MoveTo {
 		return Mutation{}, false
@@ -23,8 +23,8 @@ func (o *Op) Before(c *record.Change) (Mutation, bool) {
 	return m, true
 }
 
-// Before returns the row that the item requested before the change, by the old image. It also returns the item's claim
-// on this row. It returns false if the item requested no row.
+// Before returns the row that the item requested before the change c, by the old image, and the item's claim on this
+// row. It returns false if the item requested no row.
 func (o *ClaimOp) Before(c *record.Change) (state.Row, state.Claim, bool) {
 	if o.sink == nil {
 		return "", state.Claim{}, false
@@ -65,9 +65,9 @@ func (s *Sink) rowBefore(c *record.Change) (imageRow, bool) {
 	return row, err == nil
 }
 
-// PlannedWrite returns the write of a planned change of an aggregate. It also returns the contribution of the item
-// before the change, by the old image. ok is false if nothing is written, or if ops belong to another kind of sink.
-// PlannedWrite is for estimates of the cost of the write.
+// PlannedWrite returns the write that an aggregate makes for the change c. ops are the planned ops of c. before is the
+// contribution of the item before the change, by the old image. ok is false if nothing is written, or if ops belong to
+// another kind of sink. PlannedWrite is for estimates of the cost of the write.
 func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, before state.Contribution, ok bool) {
 	if len(ops) == 0 {
 		return w, before, false

@@ -7,17 +7,18 @@
 // any order, and several consumers may read at different speeds. In every case the rows are the same as after one
 // ordered pass over the stream. The row key decides how the view ensures this ([Sink.GuardMode]).
 //
-// A row guards itself, which means that its own version protects it, if its row key identifies the item. The row key
-// then has {@key}, every key attribute with |esc, or every name of [Options.Unique]. Such a row belongs to one item
-// only:
+// If the row key identifies the item, the row belongs to this item only. It then guards itself: its own version
+// protects it from late writes. Such a row key has {@key}, every key attribute with |esc, or every name of
+// [Options.Unique]. The rules are:
 //
-//   - A write replaces a row or tombstone only if the stored version is lower. The version of a row is that of its
-//     change.
+//   - Each row and tombstone has the version of the change that wrote it. A write replaces a row or tombstone only if
+//     the stored version is lower.
 //   - A removed row leaves a tombstone with the version of the change. A late write of an older version changes
 //     nothing. A newer row at the same key replaces the tombstone.
-//   - By default tombstones are apart from the rows, in the store's state. So the table has live rows only. A row and
-//     its tombstone change in one transaction. Therefore a stored row is always newer than its tombstone. An update is
-//     one put, on condition that the row is stored. A new row is put in one transaction with a check of its tombstone.
+//   - By default tombstones are apart from the rows, in the store's state. So the table has live rows only. A row is
+//     removed in one transaction with the write of its tombstone, and a new row is put in one transaction with a check
+//     of its tombstone. Therefore a stored row is always newer than its tombstone, and an update is one put, on
+//     condition that an older version of the row is stored.
 //   - With [Options.InPlace], a tombstone is at the key of its row. Then each write is one conditional put, and readers
 //     skip tombstones.
 //   - A move writes the row at the new key and a tombstone at the old key. Each of the two writes is conditional on the
@@ -25,8 +26,8 @@
 //     unless one of them is superseded. After a crash between two separate writes, the change is delivered again until
 //     both are durable.
 //
-// In all other views several items may claim one row, which means that they request it. Each item then has a guard, a
-// record of its last version and of the row that it claims:
+// In all other views several items may claim one row: each of them requests it. Each item then has a guard, which
+// records the item's last version and the row that the item claims:
 //
 //   - A change of the item changes three things in one transaction: the guard, the row that the item leaves, and the
 //     row that it claims. The condition is that none of the three changed since it was read.
@@ -37,22 +38,22 @@
 //     stream, or after a gap, the next change of the item corrects its row. An item that never claimed a row has no
 //     guard.
 //
-// It may be that no row can be made of the new image, or that the store refuses the row permanently. Then the item's
-// row is removed, and the change is dead-lettered. The tombstone or guard of this removal is marked void, which means
-// that a change of the same version may replace it. Later changes of the item are applied as usual. After the settings
-// are corrected, a redrive delivers the change again, and the change replaces the void tombstone or guard. So after a
-// redrive of all dead letters of an item, the rows are those of one ordered pass.
+// If no row can be made of the new image, or if the store refuses the row permanently, the item's row is removed, and
+// the change is dead-lettered. The tombstone or guard of this removal is marked void, which means that a change of the
+// same version may replace it. Later changes of the item are applied as usual. After the settings are corrected, a
+// redrive delivers the change again, and the change replaces the void tombstone or guard. So after a redrive of all
+// dead letters of an item, the rows are those of one ordered pass.
 //
-// A change is also dead-lettered if no row key can be made of its old image. Such a change is written. Nevertheless it
-// must be redriven after the change before it, which is in the dead letters too.
+// A change is also dead-lettered if no row key can be made of its old image. Such a change is written, but it must be
+// redriven, too: after the item's preceding change, which is also in the dead letters.
 //
 // An item may have a row for each element of a list, a set or a map ([Options.ForEach]). Each row belongs to one
-// element of one item. The contribution of the item, a record of the rows that it has at one version, orders the writes
+// element of one item. The contribution of an item records which rows the item has at one version. It orders the writes
 // of these rows. item_rows.go lists the states of a contribution and the races.
 //
 // A hot partition may be spread over shards, which are partitions of the table ([Options.Shards]). Then the partition
-// key of a row contains the number of the item's shard, a hash of the item's key. The sort key contains the item's key,
-// so that the row guards itself. [Partition] reads the shards as one partition.
+// key of a row contains the number of the item's shard, which is a hash of the item's key, modulo the number of shards.
+// The sort key contains the item's key, so that the row guards itself. [Partition] reads the shards as one partition.
 //
 // A removed item has no row, whether a user or TTL removed it. An item whose row key misses a value is sparse: it has
 // no row.
@@ -62,24 +63,23 @@
 // An [Aggregate] has a row for each group of items, with counts, sums and other values of the group. It is a function
 // of the items, too. Package state explains why no item is counted twice. The rules are:
 //
-//   - The contribution of an item is the record of what it counts for. It is made of the new image, and has one share
-//     for the item, or one share for each element of a list. Each share counts in one group. If a part of the group key
-//     is missing, the share counts nowhere. If a value is missing, the share adds nothing to that value of the group.
+//   - The contribution of an item records what the item counts for. It is made of the new image, and has one share for
+//     the item, or one share for each element of a list. Each share counts in one group. If a part of the group key is
+//     missing, the share counts nowhere. If a value is missing, the share adds nothing to that value of the group.
 //   - A change replaces the stored contribution of its item, and the groups change by the difference. The contribution
 //     and the groups change in one transaction, on condition that the contribution did not change since it was read. If
-//     the contribution changed, the item is read again. Old images have no influence on values. Nothing is stored if
-//     the item counts for nothing and, by its old image, counted for nothing before.
-//   - The changes of a batch are applied in memory, item by item. The results are added up by group before they are
-//     written. If a store limits the size of transactions, the items of a batch are spread over several transactions.
-//     If one item is too large for a transaction, its change fails with a [TooManyGroupsError].
+//     the contribution changed, the item is read again. Old images have no influence on values. If the item counts for
+//     nothing, and counted for nothing before by its old image, nothing is stored.
+//   - The changes of a batch are applied in memory, item by item. Then the differences of all items are added up, so
+//     that each group is written once. If a store limits the size of transactions, the items of a batch are spread over
+//     several transactions. If one item is too large for a transaction, its change fails with a [TooManyGroupsError].
 //   - Sums and counts are exact at any length: a sum of more than 38 digits is stored as an S. A min, max or distinct
 //     is computed from the values of all items that are in the group. So it is also correct after an item leaves the
 //     group.
 //   - An item that cannot be counted counts for nothing, and its contribution is marked void. This lasts until a change
 //     of the item can be counted.
 //   - An item that TTL removed leaves its groups, unless the aggregate keeps expired items. Then the shares of the
-//     expiry's old image stay counted permanently. An item that is inserted later under the same key counts in addition
-//     to them.
+//     item's last image stay counted permanently. An item that is inserted later under the same key counts in addition.
 //   - A group may be spread over shards ([AggregateOptions.Shards]). Each shard has a row, whose partition key ends
 //     with ~0, ~1 and so on. Each row counts the items of its shard. Equal values of a distinct are always in the same
 //     shard, so that readers can add up the distincts. [GroupRows] reads the shards as one row.

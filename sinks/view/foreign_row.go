@@ -60,8 +60,9 @@ func (o *ClaimOp) stateRow() state.Row { return o.Row }
 
 func (o *GroupOp) stateRow() state.Row { return o.Row() }
 
-// showForeignRow sets the display key of a ForeignRowError, and returns err. If one of ops writes the row, the display
-// key is that of the op. Otherwise the change leaves the row, and the display key is the row's key, masked as a whole.
+// showForeignRow returns err. If err is a ForeignRowError, it sets the display key first. If one of ops writes the row,
+// the display key is the KeyText of this op. Otherwise the change leaves the row, and the display key is the row's key,
+// masked as a whole.
 func showForeignRow[O keyedOp](err error, mask *mask.Mask, ops ...O) error {
 	e, ok := errors.AsType[*ForeignRowError](err)
 	if !ok {

@@ -10,13 +10,14 @@ import (
 )
 
 // GroupOp is one share of an item after a change: what the item counts for in one group. An item without shares has one
-// GroupOp with the reason. The ops of a change together replace the item's contribution, the stored list of its shares.
-// If the item expired and stays counted, its shares stay in their groups permanently, and the contribution is emptied.
+// GroupOp, which has the reason. A Write replaces the item's contribution, which is the stored list of its shares, by
+// the shares of all ops of the change. If the item expired and stays counted, its shares stay in their groups
+// permanently, and the contribution is emptied.
 type GroupOp struct {
 	Share state.Share // zero if the item counts nowhere
 
-	// Reason is the reason why the item counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved] or void. With a
-	// Share, it is [ReasonExpired] if the item expired and the share stays, else "".
+	// Reason says why the item counts nowhere, if there is no Share: [ReasonWhen], [ReasonSparse], [ReasonRemoved] or
+	// void. If there is a Share, Reason is [ReasonExpired] if the item expired and the share stays, else "".
 	Reason string
 
 	aggregate     *Aggregate
@@ -115,7 +116,7 @@ func (o *GroupOp) appendShareValue(b []byte, v *value, text string) []byte {
 // keepsExpired reports whether the share stays in its group permanently, because the item expired.
 func (o *GroupOp) keepsExpired() bool { return o.Reason == ReasonExpired }
 
-// shareValue returns the value whose text in a share is text.
+// shareValue parses a text of v in a share.
 func (v *value) shareValue(text string) item.Value {
 	if v.kind == sumKind {
 		d, _ := decimal.Parse(text) // Plan made it

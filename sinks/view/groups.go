@@ -32,8 +32,8 @@ func (a *Aggregate) Groups() GroupRows {
 }
 
 // Get returns the row of one group; false if there is none. sk is absent if the table has no sort key. If there is more
-// than one shard, pk must be an S. For a number or a binary value it is the text that a template makes of the value.
-// Errors come from the reader.
+// than one shard, pk must be an S. If the group's key is a number or a binary, pk is the text that a template makes of
+// it. Errors come from the reader.
 func (g GroupRows) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool, error) {
 	for row, err := range g.All(ctx, r, Query{PK: pk, From: sk, To: sk}) {
 		if err != nil {
@@ -57,9 +57,9 @@ func (g GroupRows) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, er
 	return seq.Limit(rows, limit)
 }
 
-// MergedRows reads a table as [Reader.Rows] does, but yields one row for each group of the aggregates gs. It does not
-// change the rows of views and of other aggregates. If one of the aggregates has shards, MergedRows reads the table
-// twice, and has all groups of such aggregates in memory.
+// MergedRows yields the rows of a table, like [Reader.Rows], but merges the shards of each group of the aggregates gs
+// into one row. It yields the rows of views and of other aggregates as they are. If an aggregate of gs has shards,
+// MergedRows reads the table twice, and has all groups of the aggregates with shards in memory.
 func MergedRows(ctx context.Context, r Reader, t Table, q Query, gs ...GroupRows) iter.Seq2[Row, error] {
 	sharded := make(map[string]*GroupRows)
 	for i := range gs {

@@ -20,7 +20,7 @@ type groupReader struct {
 	reader  Reader
 }
 
-// mergedGroup is one group with the values of the shards that were read so far.
+// mergedGroup is one group, with the values of the shards that have been read so far.
 type mergedGroup struct {
 	spec   *GroupRows
 	row    Row          // row of the group; its Item is not set yet
@@ -87,8 +87,8 @@ func (r *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-// readShards reads the rows of shards that the queries select, several queries at the same time. It replaces the
-// partition key of each row by the partition key of its group.
+// readShards reads the rows of shards that the queries select. It runs several queries at the same time. In each row it
+// replaces the partition key of the shard by that of the group.
 func (r *groupReader) readShards(ctx context.Context, queries []Query) ([][]Row, error) {
 	parts := make([][]Row, len(queries))
 	err := readInParallel(ctx, len(queries), func(ctx context.Context, i int) error {
@@ -129,7 +129,7 @@ func (r *groupReader) shardQueries() []Query {
 	return queries
 }
 
-// groupKey returns the partition key of a group. shardKey is the partition key of one of its shards.
+// groupKey returns the partition key of the group whose shard has the partition key shardKey.
 func groupKey(shardKey item.Value) item.Value {
 	text, _ := shardKey.Text()
 	return item.StringValue(text[:max(0, strings.LastIndex(text, shardSeparator))])
@@ -154,7 +154,7 @@ func (g *mergedGroup) add(row Row) {
 	}
 }
 
-// combineValues returns the value of two shards together. kind is a name of [Value.Of]. If a is absent, the result is
+// combineValues combines the values a and b of two shards. kind is a name of [Value.Of]. If a is absent, the result is
 // b.
 func combineValues(kind string, a, b item.Value) item.Value {
 	if !a.Exists() {

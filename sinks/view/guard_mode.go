@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// GuardMode says how a view protects a row from a late change of its item and from the changes of other items. Either
-// each row guards itself by its version, or each item has a guard (state.Guard).
+// GuardMode says how a view protects a row from late changes of its item and from changes of other items. Either each
+// row guards itself by its version, or each item has a guard, which is a stored record of its version and row
+// (state.Guard).
 type GuardMode struct {
 	ByItem bool   // each item has a guard; otherwise each row guards itself
 	Why    string // reason for the mode, as explain shows it
@@ -58,7 +59,7 @@ func (o Options) guardMode() (mode GuardMode, escapedKeys []string) {
 	return uniqueByEscapedKeys, escapedKeys
 }
 
-// isUnique reports whether the row key has all names of Unique, and collisions are dead-lettered. For other rules of
+// isUnique reports whether the row key has all names of Unique, and Collision is the default. With any other rule for
 // collisions, items need guards.
 func (o Options) isUnique() bool {
 	deadLetters := cmp.Or(o.Collision, DeadLetterCollision) == DeadLetterCollision

@@ -13,11 +13,11 @@ import (
 // A view with ForEach has a row for each element of an item. The key of a row contains the key of the item and the
 // identity of the element, which distinguishes it within the item. So each row belongs to one item, and the
 // contribution of the item orders the writes of its rows. The contribution has the version of the item, and a share for
-// each row. A share has the row's key and the digest of its attributes. The contribution and the rows change in one
-// transaction, on condition that the stored contribution, with its shares, is as it was read. A change of many rows
-// needs several such transactions, which are called parts. A void contribution belongs to a change that is not written
-// completely, or of which no rows could be made. The only condition on a row is its owner. A removed row leaves no
-// tombstone.
+// each row. A share has the row's key and the digest of the row's attributes. The contribution and the rows change in
+// one transaction, on condition that the stored contribution, including its shares, is as it was read. A change of many
+// rows needs several such transactions, which are called parts. If a change is not written completely, or if no rows
+// could be made of it, the contribution is void. The only condition on a row itself is that no other sink or item owns
+// it. A removed row leaves no tombstone.
 //
 //	stored contribution     rows in the table          who replaces it
 //	none                    none                       any change
@@ -32,20 +32,20 @@ import (
 //   - Stale or repeated change: a change that is older than the contribution is superseded. A change of the same
 //     version writes nothing.
 //   - Crash between two parts: the contribution is void, and its shares are the rows that are stored. The same change
-//     is delivered again, compares its rows with the shares, and writes the rest. If a newer change comes first, the
-//     newer change does so.
-//   - Two writers of one change, or a newer change between two parts: the second transaction expects other shares. It
-//     is lost, and its writer reads again.
+//     is delivered again, compares its rows with the shares, and writes the rest. If a newer change comes first, it
+//     does the same with its own rows.
+//   - Two writers of one change, or a newer change between two parts: the later transaction expects shares that are no
+//     longer stored. So it is lost, and its writer reads again.
 //   - Delete and insert: the empty contribution of the delete supersedes older changes.
 //   - Backfill: its version is older than every version of the stream. If a change of the stream came first, the
 //     backfill is superseded. If the backfill came first, the change compares its rows with those of the backfill. A
-//     delete leaves its version even if there are no rows yet.
-//   - Repair: it keeps the version, and writes the rows and the contribution. A change that was read before the repair
-//     expects the former shares. If the repair changed them, the change is lost. Otherwise its differences are still
-//     correct.
+//     delete of an item that had rows stores its version even if the rows are not stored yet.
+//   - Repair: it keeps the version, and writes the rows and the contribution. A writer that read the contribution
+//     before the repair expects the former shares. If the repair changed the shares, the writer's transaction is lost.
+//     Otherwise the differences that the writer computed are still correct.
 
-// ItemRowsOp replaces the rows of an item by the rows of its elements. In d.Ops, an [ElementRowOp] for each row follows
-// the ItemRowsOp. The ElementRowOps are only for display.
+// ItemRowsOp replaces the stored rows of an item by the rows of its elements. After it, d.Ops has an [ElementRowOp] for
+// each of these rows. The ElementRowOps are only for display.
 type ItemRowsOp struct {
 	Target  *Target
 	Source  item.Key
@@ -122,8 +122,8 @@ func (o *ItemRowsOp) String() string {
 	return b.String()
 }
 
-// leavingKeys returns the keys of the rows that the item had before the change, by the old image, and does not have
-// after it.
+// leavingKeys returns the keys of the rows that the item no longer has after the change. The old image shows which rows
+// it had before.
 func (o *ItemRowsOp) leavingKeys() []string {
 	rows := make(map[state.Row]bool, len(o.Rows))
 	for _, r := range o.Rows {

@@ -13,8 +13,8 @@ func (o *ElementRowOp) rowShare() state.Share {
 	return state.Share{Group: o.Row, Values: []string{o.digest}}
 }
 
-// compareWithContribution decides the effect of the op by the stored contribution of its item. idle means that the
-// pending changes of the item in this Write have no rows, and that their old images had none.
+// compareWithContribution decides the effect of the op. It compares the op with the stored contribution of its item.
+// idle means that the pending changes of the item in this Write have no rows, and that their old images had none.
 func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bool) guardOutcome {
 	storedRows := len(stored.Shares) > 0
 	writtenInPart := stored.Void && storedRows // the same version continues the write
@@ -25,9 +25,10 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 	}.outcome()
 }
 
-// nextPart returns the next transaction that changes the stored rows of the item towards those of the op. stored is the
-// item's contribution. last is true if no other transaction has to follow. maxActions is the maximum number of actions
-// in a transaction; 0 if there is no maximum. One action writes the contribution.
+// nextPart returns the next transaction of the op. It changes the stored rows of the item to the rows of the op, as far
+// as one transaction can. stored is the item's contribution. last is true if no other transaction has to follow.
+// maxActions is the maximum number of actions in a transaction; 0 if there is no maximum. One action writes the
+// contribution.
 //
 // New and changed rows come before removed rows. So a reader between two transactions may see an element twice, but
 // always sees it.
@@ -68,7 +69,7 @@ type partBuilder struct {
 	actionsLeft int
 	bytesLeft   int
 	unlimited   bool
-	full        bool // the limits are reached: other actions follow in the next transaction
+	full        bool // the limits are reached, so the remaining actions follow in the next transaction
 
 	shares []state.Share     // shares of the rows that are stored after the transaction; zero for a removed row
 	index  map[state.Row]int // index in shares
@@ -82,8 +83,8 @@ func (p *partBuilder) setStored(stored []state.Share) {
 	}
 }
 
-// reserve reserves an action and its size in bytes. It returns false if they do not fit into the transaction, and marks
-// the transaction as full. The first action always fits.
+// reserve reserves room for one more action of size bytes. If the action does not fit into the transaction, reserve
+// marks the transaction as full and returns false. A first action of any size fits.
 func (p *partBuilder) reserve(size int) bool {
 	if p.full {
 		return false
@@ -103,7 +104,7 @@ func (p *partBuilder) reserve(size int) bool {
 	return true
 }
 
-// put adds a put of a row, unless the stored row is equal or the transaction is full.
+// put adds a put of the row r, unless the stored row is equal to r, or the transaction is full.
 func (p *partBuilder) put(r *ElementRowOp) {
 	share := r.rowShare()
 	i, isStored := p.index[r.Row]

@@ -82,8 +82,8 @@ func (s *Sink) hadNoElementRows(c *record.Change) bool {
 	return c.FoundNoItem(s.noTTLDeletes)
 }
 
-// elementRows returns the rows of an image's elements, and the reason if there are none. If a part of an element's row
-// key is missing, the element has no row.
+// elementRows returns the rows of an image's elements, and the reason if there are none. An element has no row if it
+// does not match the condition, or if a part of its row key is missing.
 func (s *Sink) elementRows(c *record.Change, image item.Image) (rows []*ElementRowOp, reason string, err error) {
 	itemCondition, elementCondition := pipeline.SplitCondition(s.when)
 	if itemCondition != nil {
@@ -122,8 +122,8 @@ func (s *Sink) elementRows(c *record.Change, image item.Image) (rows []*ElementR
 	return rows, "", s.checkDistinctRows(rows)
 }
 
-// elementRow returns the row of one element. If the element has no row, it returns nil and the reason: the element does
-// not match the condition, which may be nil, or a part of its row key is missing.
+// elementRow returns the row of one element. If the element has no row, it returns nil and the reason: ReasonWhen if
+// the element does not match the condition, or ReasonSparse if a part of its row key is missing. condition may be nil.
 func (s *Sink) elementRow(
 	scope *template.Scope, condition pipeline.ElementCondition,
 ) (row *ElementRowOp, reason string, err error) {
@@ -165,7 +165,7 @@ func (s *Sink) checkDistinctRows(rows []*ElementRowOp) error {
 	return nil
 }
 
-// rowDigestFormat is the number of the hashed format. It is the first hashed byte.
+// rowDigestFormat is the number of the format that digestOf hashes. It is the first hashed byte.
 const rowDigestFormat = 1
 
 // digestOf returns the digest of a row's attributes and their size in bytes. The order of columns has no influence.

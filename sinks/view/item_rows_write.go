@@ -31,7 +31,7 @@ func (s *Sink) writeItemRows(ctx context.Context, ds []pipeline.Delivery, failed
 	return nil
 }
 
-// itemRowsAttempt is the rows of an item that are written next.
+// itemRowsAttempt has the rows of an item that the next round writes.
 type itemRowsAttempt = attempt[*ItemRowsOp]
 
 // itemRowsWrite is one call of Write for a view with ForEach.
@@ -96,9 +96,9 @@ func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
 	return showForeignRow(err, s.mask, op.Rows...)
 }
 
-// RepairItemRows writes the rows of the op. stored is the item's contribution at the time when it was compared with the
-// rows. If stored is not zero, the rows get the version of stored. rewrite names the stored rows that differ from their
-// share. If the contribution has changed since the comparison, the Result is Lost.
+// RepairItemRows writes the rows of the op. stored is the item's contribution, as it was compared with the rows. If
+// stored is not zero, the rows get the version of stored. rewrite has the stored rows that differ from their share or
+// have no share. If the contribution has changed since the comparison, the Result is Lost.
 func (o *ItemRowsOp) RepairItemRows(
 	ctx context.Context, store ItemRowsStore, stored state.Contribution, rewrite []state.Row,
 ) (Result, error) {
@@ -122,9 +122,9 @@ func (o *ItemRowsOp) RepairItemRows(
 	}
 }
 
-// unknownDigests returns a copy of shares in which the share of each of rows has an empty digest. No row has this
-// digest, so the rows are written again. If a row has no share, unknownDigests adds one, so that the row is removed if
-// the item should not have it.
+// unknownDigests returns a copy of shares in which the shares of the given rows have empty digests. No row has an empty
+// digest, so nextPart writes these rows again. If one of rows has no share, unknownDigests adds a share. Then nextPart
+// removes the row if the item should not have it.
 func unknownDigests(shares []state.Share, rows []state.Row) []state.Share {
 	copied := slices.Clone(shares)
 	for _, row := range rows {

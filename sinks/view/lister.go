@@ -12,26 +12,27 @@ import (
 // Lister lists the rows of one view or aggregate.
 type Lister interface {
 	// ListRows yields the live rows of t's sink and pipeline, each once, in no order. It leaves out tombstones and the
-	// rows of other sinks and pipelines. It also yields rows of another birth, which is the recorded identity of a
-	// sink's output, so that they can be reported. The read is eventually consistent: a row that is written during the
-	// read may be missing or outdated. Several goroutines may list at once. One page is in memory. A pulled error ends
-	// the sequence. The error is [ErrNoTable] if the table does not exist.
+	// rows of other sinks and pipelines. It also yields rows whose birth, the id of a sink's output, is not that of t,
+	// so that they can be reported. A row that is written during the read may be missing or outdated. Unless
+	// l.Consistent is set, this is also true of a row that was written shortly before. Several goroutines may list at
+	// once. One page is in memory. The sequence ends with the first error. The error is [ErrNoTable] if the table does
+	// not exist.
 	ListRows(ctx context.Context, t Target, l state.Listing) iter.Seq2[Row, error]
 }
 
 // GuardLister is implemented by an [ItemStore] that lists guards and claims.
 type GuardLister interface {
-	// ListGuards yields the guards of t that have a row. It also yields all claims of items on rows, and the owner of
-	// each claimed row. The rules of [Lister.ListRows] apply. ListGuards leaves out guards without a row, which only
+	// ListGuards yields the guards of t that have a row, all claims of items on rows, and the owner of each claimed
+	// row. The rules of [Lister.ListRows] apply. ListGuards leaves out guards without a row, because such guards only
 	// record a removal. A target that was never written to has no guards.
 	ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error]
 }
 
 // ContributionLister is implemented by a [GroupStore] that lists contributions.
 type ContributionLister interface {
-	// ListContributions yields the contributions of t that have shares. The rules of [Lister.ListRows] apply. It leaves
-	// out contributions without shares, which only record a removal. A target that was never written to has no
-	// contributions.
+	// ListContributions yields the contributions of t that have shares. The rules of [Lister.ListRows] apply.
+	// Contributions without shares are left out, because they only record a removal. A target that was never written to
+	// has no contributions.
 	ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error]
 }
 
@@ -44,9 +45,10 @@ type GroupLister interface {
 
 // GroupReader is implemented by a [GroupStore] that reads groups by their rows.
 type GroupReader interface {
-	// ReadGroups reads the groups of rows with their members, in the order of rows. It reads each group consistently,
-	// so that its members belong to its Revision. The zero Group means that there is no row, or a row of another sink
-	// or pipeline. values are as in [GroupLister.ListGroups]. The error is [ErrNoTable] if the table does not exist.
+	// ReadGroups reads the groups of rows with their members, in the order of rows. It reads each group consistently:
+	// the members are those of the Revision. The zero Group means that there is no row, or a row of another sink or
+	// pipeline. values are the values of the aggregate; only Name and Of are used. The error is [ErrNoTable] if the
+	// table does not exist.
 	ReadGroups(ctx context.Context, t Target, values []Value, rows []state.Row) ([]Group, error)
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// orderedOp is an op of a view. Among the ops of a Write with the same orderKey, the version decides which op is
+// orderedOp is an op of a view. If several ops of a Write have the same orderKey, the version decides which op is
 // written. The orderKey is the row if rows guard themselves; otherwise it is the item.
 type orderedOp interface {
 	*Op | *ClaimOp | *ItemRowsOp
@@ -27,13 +27,14 @@ type replaceableOp[O any] interface {
 	removalOp(cause error) O
 }
 
-// batch holds the ops of one Write, by orderKey. For each key it first tries the op with the highest version:
+// batch holds the ops of one Write, by orderKey. For each orderKey, the op with the highest version is tried first:
 //
 //   - If the write succeeds, the other ops of the key need no write.
 //   - If the write fails permanently, the op that removes the row is tried, if there is one (removalOp). Otherwise the
 //     op with the next lower version is tried, as if the failed change were not in the batch.
-//   - If the write fails temporarily, all ops of the key fail with the same error and are delivered again. So the ops
-//     with lower versions are still there if a later try of the highest version fails permanently.
+//   - If the write fails temporarily, all ops of the key fail with the same error, and all their changes are delivered
+//     again. So if a later try of the highest version fails permanently, the ops with lower versions can still be
+//     tried.
 type batch[O orderedOp] struct {
 	ops      []opEntry[O]
 	keys     []keyOps
@@ -132,7 +133,7 @@ func (p *batchPool[O]) put(b *batch[O]) {
 	p.pool.Put(b)
 }
 
-// attempt is the op of a key that is written next.
+// attempt is the op of a key that the next round writes.
 type attempt[O orderedOp] struct {
 	key    int // index in batch.keys
 	op     O
@@ -188,8 +189,8 @@ func (b *batch[O]) pending(k int) iter.Seq[int] {
 }
 
 // failOrRemove handles the error of the tried op of key k. After a permanent error, an older row of the item may still
-// be stored. So if the op has a removalOp, failOrRemove replaces the op by it, and the next attempt removes the row. In
-// all other cases the op fails.
+// be stored. So if the op has a removalOp, failOrRemove replaces the op by the removalOp, and the next attempt removes
+// the row. In all other cases the op fails.
 func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
 	tried := b.ops[b.keys[k].triedOp].op
 	if !state.IsPermanent(err) || tried.removalOp(err) == nil {
@@ -235,7 +236,7 @@ func (b *batch[O]) failLost(lost []attempt[O], lostRounds int) {
 	}
 }
 
-// allNoEffect reports whether no pending op of key k requests a row, before or after its change.
+// allNoEffect reports whether all pending ops of key k have no effect: no new image and no old image requests a row.
 func (b *batch[O]) allNoEffect(k int) bool {
 	for i := range b.pending(k) {
 		if !b.ops[i].op.noEffect() {
@@ -245,7 +246,7 @@ func (b *batch[O]) allNoEffect(k int) bool {
 	return true
 }
 
-// excludeKey excludes key k from the next attempts. settle sets its result later.
+// excludeKey excludes key k from the next attempts. The caller later sets its result with settle.
 func (b *batch[O]) excludeKey(k int) { b.keys[k].isSettled = true }
 
 // settle sets the result of the tried op of key k, and of the key's other pending ops, which need no write any more.

@@ -35,9 +35,9 @@ type Options struct {
 	// of the second item is a collision. Default: none.
 	Unique []string
 
-	// ForEach selects the elements of an item that have a row each. Templates may then read {each}, the element, and
-	// {@each}, its identity. When may be a pipeline.ElementCondition. The row key must contain the item's key, as for
-	// rows that guard themselves, and {@each}. Default: an item has one row.
+	// ForEach selects elements of an item. Each of them has a row. Templates may then read {each}, the element, and
+	// {@each}, its identity. When may be a pipeline.ElementCondition. The row key must identify the item, like the key
+	// of a row that guards itself, and must contain {@each}. Default: an item has one row.
 	ForEach *elements.Spec
 
 	When       pipeline.ItemCondition // condition for the items that have a row. Default: all items have one
@@ -46,9 +46,9 @@ type Options struct {
 
 	Collision Collision // rule for a claim on a row that another item owns. Default: DeadLetterCollision
 
-	// Backfill means that a change whose claim waits has the outcome NoEffect with ReasonCollision, whatever Collision
-	// is. The change is not dead-lettered, because its claim may still get the row before the backfill ends. Default:
-	// Collision decides.
+	// Backfill means that a change whose claim waits is not dead-lettered, whatever Collision is, because its claim may
+	// still get the row before the backfill ends. The outcome of such a change is NoEffect with ReasonCollision.
+	// Default: Collision decides.
 	Backfill bool
 
 	// InPlace means that the tombstones of rows that guard themselves are at the rows' keys. Default: they are in the
@@ -82,7 +82,7 @@ type Attribute struct {
 // leaves out attributes with the names of the row's key attributes, attributes whose names begin with _tw, and the
 // attributes of replication (aws:rep:*).
 type CopyAll struct {
-	Hidden *mask.Mask // attributes that this mask hides, completely or in part, are left out too. Default: none
+	Hidden *mask.Mask // attributes that Hidden hides, completely or in part, are left out too. Default: none
 }
 
 // reserved is the attribute that holds the version and the owner of a row. Other names with this prefix are
@@ -136,8 +136,8 @@ func (o Options) validate() error {
 }
 
 // validateShards returns an error if Shards cannot spread the row key. The key must identify the item: SK contains
-// {@key}, the key contains the names of Unique, or ForEach is set. Otherwise two items in different shards could not
-// claim the same row.
+// {@key}, the key contains the names of Unique, or ForEach is set. Otherwise two items that should claim one row could
+// be in different shards, where they would get two rows.
 func (o Options) validateShards() error {
 	hasSK := o.SK.Template != nil
 	isSpread := o.PK.Template.HasShard()
@@ -192,7 +192,7 @@ func (o Options) readsItem() bool {
 		slices.ContainsFunc(o.Attributes, readsAttribute)
 }
 
-// checkForEach returns an error if other options do not allow ForEach.
+// checkForEach returns an error if ForEach cannot be used with the other options. mode is the GuardMode of the row key.
 func (o Options) checkForEach(mode GuardMode) error {
 	hasIdentity := func(a Attribute) bool { return a.Template.HasIdentity() }
 	switch {

@@ -12,7 +12,7 @@ import (
 // The reasons of a change without effect.
 const (
 	ReasonWhen   = "when"   // neither image matches the condition
-	ReasonSparse = "sparse" // the item matches, and a value of its row key is missing, NULL or empty
+	ReasonSparse = "sparse" // the item matches the condition, but a value of its row key is missing, NULL or empty
 )
 
 // rowLocation is the row key of an image of an item, or the reason why the image has no row.
@@ -45,15 +45,17 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 
 // planRow compares the location of the item's row before the change with its location after the change.
 //
-// If no row can be made of an image, the change is dead-lettered, and redriven after the settings are corrected:
+// If no row can be made of an image of the change, the change is dead-lettered, and it is redriven after the settings
+// are corrected. Until then:
 //
-//   - If it is the new image, a void tombstone ([Mutation.Void]) replaces the item's row, even if the row key stays the
-//     same. The change fails after the tombstone is durable. The tombstone is needed because the next change could not
-//     remove the row. Its old image is this new image, of which no row can be made.
-//   - If it is the old image, the earlier change removed the row, so this change is planned as if there was no row. If
-//     the row key of the old image is known, a tombstone is put at this key nevertheless. Without the tombstone, a
-//     redrive of the earlier change would put a row there that nothing removes. If the row key is unknown, this change
-//     is dead-lettered too, so that it is redriven after the earlier one.
+//   - If no row can be made of the new image, a void tombstone ([Mutation.Void]) replaces the item's row, even if the
+//     row key stays the same. The change fails after the tombstone is durable. The tombstone is needed because the next
+//     change cannot remove the row: its old image is this new image, of which no row can be made.
+//   - If no row can be made of the old image, the change that wrote this image removed the row and is in the dead
+//     letters. So this change is planned as if there was no row. But if the row key of the old image is known, a
+//     tombstone is put at this key. Without the tombstone, a redrive of the earlier change would put a row there that
+//     nothing removes. If the row key is unknown, this change is dead-lettered too, so that it is redriven after the
+//     earlier change.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
 	buffers := s.keyBuffers.get()
@@ -107,8 +109,8 @@ func failAfterWrite(d *pipeline.Delivery, err error) error {
 	return nil
 }
 
-// keepsKey reports whether the item's row certainly keeps its key, because the attributes of the key did not change.
-// This is true for most changes, and then the key is not built a second time.
+// keepsKey reports whether the item's row certainly keeps its key, because the attributes that the key reads did not
+// change. Most changes keep the key, and then the key is not built a second time.
 func (s *Sink) keepsKey(c *record.Change, before *rowLocation) bool {
 	hadRow := before.reason == "" && c.Old.Exists()
 	hasItem := !c.Removed() && c.New.Exists()
@@ -125,9 +127,9 @@ func (s *Sink) keepsKey(c *record.Change, before *rowLocation) bool {
 	return true
 }
 
-// Requires returns the images that the sink needs. It needs the new image if it reads any attribute except {@key}. It
-// needs the old image if the row key reads attributes, because only the old image shows the former row key. Rows
-// guarded by item need no old image, because the guard has the former row.
+// Requires returns the images that the sink needs. It needs the new image if it reads any attribute except {@key}. If
+// the row key reads attributes, it also needs the old image, because only the old image shows the former row key. If
+// rows are guarded by item, it needs no old image, because the guard has the former row.
 func (s *Sink) Requires() pipeline.Needs {
 	if s.guardModeFixed && s.guardMode.ByItem {
 		return pipeline.Needs{New: s.readsItem}
@@ -168,8 +170,8 @@ func (s *Sink) locationAfter(c *record.Change, buf *keyBuffer) (rowLocation, err
 	return s.locateRow(c, image, buf)
 }
 
-// locateRow returns the location of an image's row. If there is an error, the image has no row. The location then still
-// has the row key, if one can be made.
+// locateRow returns the location of an image's row. If the condition cannot be evaluated, or no row key can be made,
+// the image has no row, and locateRow returns an error. If a row key can be made nevertheless, the location has it.
 func (s *Sink) locateRow(c *record.Change, image item.Image, buf *keyBuffer) (rowLocation, error) {
 	var conditionErr error
 	if s.when != nil {

@@ -41,8 +41,8 @@ func (b *base) IgnoresEvents() bool { return true }
 // Guarded returns true, because each write is conditional on a version.
 func (b *base) Guarded() bool { return true }
 
-// appendKeyParts evaluates the parts of the row key and appends them to text. If any part is missing, pk is missing,
-// and the item is sparse. limit is the maximum length of the partition key, in bytes.
+// appendKeyParts evaluates the two parts of the row key and appends them to text. If one of them is missing, the item
+// is sparse, and the returned pk is missing. limit is the maximum length of the partition key, in bytes.
 func (b *base) appendKeyParts(text []byte, scope *template.Scope, limit int) (pk, sk keyPart, _ []byte, err error) {
 	pk, text, err = appendKeyPart(text, b.pk, scope, limit)
 	if err != nil || pk.isMissing() || b.sk.Template == nil {
@@ -69,11 +69,11 @@ func (b *base) displayKey(scope template.Scope) string {
 	return string(b.target.appendKey(nil, pk, sk))
 }
 
-// maskKey returns the key of an item, masked as a whole.
+// maskKey masks the key of an item as a whole.
 func (b *base) maskKey(key item.Key) item.Key { return item.Key(b.mask.Text(string(key))) }
 
-// newImage returns the new image of a change that did not remove the item. It returns an error if the sink needs the
-// image and the change has none. why is the text for the error that says why the image is needed.
+// newImage returns the new image of a change that did not remove the item. If the sink needs the image and the change
+// has none, newImage returns an error. why is the part of the error's text that says why the image is needed.
 func (b *base) newImage(c *record.Change, why string) (item.Image, error) {
 	if b.readsItem && !c.New.Exists() {
 		return item.Image{}, missingImageError(c, "a new", why,

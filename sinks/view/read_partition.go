@@ -40,7 +40,7 @@ func ShardKeys(shards int, before, after string) []item.Value {
 	return keys
 }
 
-// PartitionQuery selects rows of a [Partition].
+// PartitionQuery selects the rows of a [Partition] that [Partition.Rows] yields.
 type PartitionQuery struct {
 	SKPrefix string     // only rows whose sort key is an S with this prefix. Default: all
 	From, To item.Value // first and last sort key, both inclusive, in the direction of the query. Default: all rows
@@ -52,13 +52,13 @@ type PartitionQuery struct {
 	Cursor string
 }
 
-// ErrCursor is the error of a cursor that [Partition.Cursor] did not make for this partition.
+// ErrCursor is the error of a query whose cursor was not made by [Partition.Cursor] for the same partition.
 var ErrCursor = errs.New("not a cursor of this partition: pass one that a query of it returned, unchanged")
 
-// Cursor returns the cursor of a row that Rows yielded, as base64url text. It contains the sort key and the shard of
-// the row, which determine the position in every shard. The cursor also contains a checksum, so that another partition
-// refuses it. It stays valid if rows are written or removed. It is not encrypted, so give it only to people who may see
-// the row.
+// Cursor returns the cursor of a row that Rows yielded, as base64url text. The cursor contains the sort key and the
+// shard of the row. Together they determine where to continue in every shard. The cursor also contains a checksum, so
+// that another partition refuses it. It stays valid if rows are written or removed. It is not encrypted, so give it
+// only to people who may see the row.
 func (p Partition) Cursor(r Row) string {
 	shard := max(0, slices.IndexFunc(p.Keys, r.PK.Equal))
 	cursor := binary.AppendUvarint([]byte{cursorFormat}, uint64(shard))
@@ -110,10 +110,10 @@ func (p Partition) parseCursor(text string) (position, error) {
 // during the read may or may not be seen. The sequence ends with the first error, which is [ErrCursor] or comes from
 // the reader.
 //
-// Rows reads the shards page by page, the first pages several at the same time. One page of each shard is in memory.
-// With a Limit, the number of rows in a page is Limit divided by the number of shards, plus two, and at most Limit. So
-// a query reads only a few rows more than it yields, if the rows are spread evenly. Without a Limit, a page has at
-// least 25 rows, and the first pages together have 1,000.
+// Rows reads the shards page by page. It reads several first pages at the same time. One page of each shard is in
+// memory. With a Limit, the number of rows in a page is Limit divided by the number of shards, plus two, and at most
+// Limit. So a query reads only a few rows more than it yields, if the rows are spread evenly. Without a Limit, a page
+// has at least 25 rows, and the first pages together have 1,000.
 func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		shards, err := p.openShards(r, q)
@@ -184,8 +184,8 @@ func (q PartitionQuery) startsAfter(sk item.Value) bool {
 	return opposite.Ends(sk)
 }
 
-// includes reports whether the row of a shard with the sort key of p was yielded with the row at p or before it. Rows
-// with equal sort keys are yielded in the order of their shards, or in reverse.
+// includes reports whether a query that has yielded all rows up to the position p has also yielded the row of shard
+// with the sort key of p. Rows with equal sort keys are yielded in the order of their shards, or in reverse.
 func (p position) includes(shard int, reverse bool) bool {
 	if reverse {
 		return shard >= p.shard
@@ -198,7 +198,7 @@ type shardPages struct {
 	partition Partition
 	reader    Reader
 	query     Query // query of the next page
-	rows      []Row // rows of the page read last that next has not returned yet
+	rows      []Row // rows that were read, but that next has not returned yet
 	ended     bool  // the shard has no more pages
 }
 

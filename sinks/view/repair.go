@@ -12,8 +12,8 @@ type Repairer interface {
 	// RepairRows applies each repair on condition that its Expected is still stored. It returns one Result for each
 	// repair, in order. A repair is Lost if another repair or a change of the stream came first. Then nothing was
 	// changed, and the caller compares the row again. A repair fails with a [ForeignRowError] if the row belongs to
-	// another sink. A row of another birth, the recorded identity of another output, is a fatal error of the call, as
-	// in Apply.
+	// another sink. If a row has another birth than t, it belongs to another output of the sink, and the whole call
+	// fails with a fatal error.
 	//
 	// A repair keeps the version of Expected. So newer changes of the item replace the repaired row, and older changes
 	// do not. If the row has a newer tombstone apart from it, the repaired row gets the version of the tombstone, and
@@ -40,7 +40,7 @@ func (r *RowRepair) Version() record.Version {
 	return r.Next.Version
 }
 
-// Matches reports whether r and s are the same row or tombstone. It does not compare owners, expiry and revisions.
+// Matches reports whether r and s are equal. It does not compare owners, expiry and revisions.
 func (r *StoredRow) Matches(s *StoredRow) bool {
 	return r.Exists == s.Exists && r.Tombstone == s.Tombstone && r.Version == s.Version && r.Item.Equal(s.Item)
 }
@@ -50,9 +50,9 @@ func (r *StoredRow) Matches(s *StoredRow) bool {
 type GroupRepairer interface {
 	// RepairGroups applies each repair on condition that the group still has the revision that was read. It returns one
 	// Result for each repair, in order. Every write of a group changes its revision. So a repair is Lost if another
-	// repair came first, or if a change came first that the sum does not include. Then nothing was changed, and the
-	// caller compares the group again. A repair fails with a [ForeignRowError] if the row belongs to another sink. A
-	// row of another birth is a fatal error of the call.
+	// repair came first, or a change that the sum does not include. Then nothing was changed, and the caller compares
+	// the group again. A repair fails with a [ForeignRowError] if the row belongs to another sink. If a row has another
+	// birth, the whole call fails with a fatal error.
 	//
 	// RepairGroups blocks, and may be called by several goroutines and processes. No two repairs of a call have the
 	// same row. A successful result is durable. The errors are those of Contribute.

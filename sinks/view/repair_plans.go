@@ -9,9 +9,9 @@ import (
 // Repair returns the writes that correct the guard of the op's item, its claim and its row. The writes keep the version
 // of the guard g. If g is zero, they use the version of the op's claim.
 //
-// rows must have the claims on the row of g, on the row that the item requests, and on strayRow. Repair updates rows to
-// the state after the writes. strayRow is a row with the item's attributes that g does not name; "" if there is none.
-// The writes drop the item's claim on strayRow.
+// strayRow is a row that has the item's attributes although g names another row; "" if there is none. The writes remove
+// the item's claim on strayRow. rows must have the claims on the row of g, on the row that the item requests, and on
+// strayRow. Repair changes rows to the state after the writes.
 func (o *ClaimOp) Repair(
 	g state.Guard, rows map[state.Row]*RowClaims, strayRow state.Row, rule Collision,
 ) []state.ItemWrite {
@@ -35,7 +35,7 @@ func (o *ClaimOp) Repair(
 	guard := &write.Guard
 	guard.Void = flippedVoid(g.Version, g.Void)
 
-	// applyClaim drops the claim on the row of g, and keeps the claim on the row of the op.
+	// applyClaim has already handled the row of g and the row of the op. Only another row is stray.
 	isStray := strayRow != "" && strayRow != g.Row && strayRow != o.Row
 	if !isStray {
 		return []state.ItemWrite{write}
@@ -46,8 +46,8 @@ func (o *ClaimOp) Repair(
 }
 
 // RepairContribution returns the write that sets the shares of an item's contribution, and changes its groups by the
-// difference. stored is the contribution that was read. The write keeps the version of stored. If stored is zero, the
-// write uses version. The write is lost if the contribution has changed since it was read.
+// difference. stored is the contribution that was read. The write keeps the version of stored; if stored is zero, it
+// uses version. If the contribution has changed since it was read, the write is lost.
 func (a *Aggregate) RepairContribution(
 	source item.Key, stored state.Contribution, shares []state.Share, version record.Version,
 ) (state.GroupWrite, error) {

@@ -11,8 +11,9 @@ import (
 
 // ComesBefore reports whether c comes before d in the order of claims on a row. A claim is an item's request for the
 // row. The first claim owns the row. Claims are ordered by the bytes of their items' keys, so that the order of arrival
-// has no influence. With [KeepLast], the latest change comes first: claims are ordered by time, then version, then key.
-// Versions of different items do not show which change is later, but they make the order the same in all processes.
+// has no influence. With [KeepLast], the claim of the latest change comes first: claims are ordered by time, then
+// version, then key. Versions of different items do not show which change is later, but they make the order the same in
+// all processes.
 func ComesBefore(c, d *state.Claim, rule Collision) bool {
 	byKey := strings.Compare(string(c.Source), string(d.Source))
 	if rule != KeepLast {
@@ -21,8 +22,8 @@ func ComesBefore(c, d *state.Claim, rule Collision) bool {
 	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), byKey) > 0
 }
 
-// putClaim adds the claim c, or replaces the item's former claim. The owner changes if c comes before the owner's
-// claim. It also changes if c is the owner's claim and a waiting claim now comes before it.
+// putClaim adds the claim c, or replaces the item's former claim by c. The owner changes if c comes before the owner's
+// claim. It also changes if c is the owner's own claim, and a waiting claim now comes before c.
 func (rc *RowClaims) putClaim(c state.Claim, rule Collision) {
 	if rc.Owner.Source == c.Source {
 		rc.Owner = c
@@ -38,7 +39,8 @@ func (rc *RowClaims) putClaim(c state.Claim, rule Collision) {
 	}
 }
 
-// dropClaim removes the item's claim. If the item owned the row, the first waiting claim gets the row.
+// dropClaim removes the claim of the item with the key source. If the item owned the row, the first waiting claim gets
+// the row.
 func (rc *RowClaims) dropClaim(source item.Key, rule Collision) {
 	if rc.Owner.Source == source {
 		rc.Owner = state.Claim{}
@@ -59,7 +61,7 @@ func (rc *RowClaims) assignOwner(rule Collision) {
 	rc.removeWaitingAt(first)
 }
 
-// firstWaiting returns the index of the waiting claim that comes first; -1 if none waits.
+// firstWaiting returns the index of the waiting claim that comes first; -1 if no claim waits.
 func (rc *RowClaims) firstWaiting(rule Collision) int {
 	first := -1
 	for i := range rc.Waiting {
@@ -70,7 +72,7 @@ func (rc *RowClaims) firstWaiting(rule Collision) int {
 	return first
 }
 
-// isWaiting reports whether the item's claim waits.
+// isWaiting reports whether the claim of the item with the key source waits.
 func (rc *RowClaims) isWaiting(source item.Key) bool { return rc.waitingIndex(source) >= 0 }
 
 func (rc *RowClaims) waitingIndex(source item.Key) int {
@@ -83,7 +85,8 @@ func (rc *RowClaims) removeWaiting(source item.Key) {
 	}
 }
 
-// removeWaitingAt removes a waiting claim. Waiting claims are in no order.
+// removeWaitingAt removes the waiting claim at index i. It need not keep the order, because waiting claims are in no
+// order.
 func (rc *RowClaims) removeWaitingAt(i int) {
 	last := len(rc.Waiting) - 1
 	rc.Waiting[i] = rc.Waiting[last]

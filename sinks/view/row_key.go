@@ -29,7 +29,7 @@ type rowKey struct {
 
 // keyPart is one attribute of a row key. The zero keyPart is missing.
 type keyPart struct {
-	value    item.Value // absent if a template made the part as text: then the text is only in rowKey.text
+	value    item.Value // absent if the part is a text that only rowKey.text has
 	from, to int        // range of the part in rowKey.text
 }
 
@@ -86,7 +86,7 @@ func (p *keyPart) valueIn(text string) item.Value {
 }
 
 // appendKeyPart evaluates one part of the row key, and appends its kind and its bytes to text. Equal values have equal
-// bytes. If the item is sparse, the part is missing.
+// bytes. If the template has no value for the item, the returned part is missing.
 func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (keyPart, []byte, error) {
 	_, isPath := a.Template.Path()
 	bound := a.Template.Bound()
@@ -110,7 +110,8 @@ func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (
 	return keyPart{from: start, to: len(extended)}, extended, nil
 }
 
-// appendKeyValue is appendKeyPart for a template that is exactly one path. The value keeps its type.
+// appendKeyValue is appendKeyPart for a template whose value keeps its type: a template that is exactly one path or one
+// bound name.
 func appendKeyValue(text []byte, a Attribute, scope *template.Scope, limit int) (keyPart, []byte, error) {
 	v, _, err := a.Template.Value(*scope)
 	if err != nil || !v.Exists() {
@@ -145,8 +146,8 @@ func tooLong(attribute string, n, limit int) error {
 		limit)
 }
 
-// masksKey reports whether a row key may have masked parts. It ignores the item's key, because the change decides
-// whether the item's key is masked.
+// masksKey reports whether m may mask parts of a row key. key has the attributes of the row key, and forEach is the
+// path of the elements. masksKey ignores {@key}: whether the item's key is masked depends on the change.
 func masksKey(m *mask.Mask, forEach string, key ...Attribute) bool {
 	if m == nil {
 		return false

@@ -83,8 +83,8 @@ func (o *Op) KeyText() string {
 	return string(o.Target.appendKey(nil, o.Mutation.PK, o.Mutation.SK))
 }
 
-// orderKey returns the text of the row key. If another item could have the same row, the text also contains the item.
-// So a change of one item does not replace a change of another item.
+// orderKey returns the text of the row key. If RefuseOtherItem is set, another item could have the same row, so the
+// orderKey also contains the item's key. Then a change of one item does not replace a change of another item.
 func (o *Op) orderKey() string {
 	if o.Target.RefuseOtherItem {
 		return string(o.Mutation.Source) + " " + o.rowText
@@ -97,8 +97,8 @@ func (o *Op) noEffect() bool          { return false }
 func (o *Op) noEffectReason() string  { return "" }
 func (o *Op) errAfterWrite() error    { return o.changeErr }
 
-// removalOp returns the op of the void tombstone ([Mutation.Void]) that is written if the store refuses the row
-// permanently. It returns nil if the op is not an update, because then no older row of the item is at the key. It also
+// removalOp returns the op that puts a void tombstone ([Mutation.Void]). It is written if the store refuses the row
+// permanently. If the op is not an update, no older row of the item is at the key, and removalOp returns nil. It also
 // returns nil if the stored row belongs to another sink or another item.
 func (o *Op) removalOp(cause error) *Op {
 	_, foreign := errors.AsType[*ForeignRowError](cause)
@@ -123,7 +123,7 @@ func (t Target) appendKey(b []byte, pk, sk item.Value) []byte {
 	return b
 }
 
-// appendRow appends the key of r as appendKey does.
+// appendRow appends the key of r, in the form of appendKey.
 func (t Target) appendRow(b []byte, r state.Row) []byte {
 	pk, sk, _ := r.Decode() // MakeRow made it
 	return t.appendKey(b, pk, sk)

@@ -38,7 +38,7 @@ func (s *Sink) planOps(d *pipeline.Delivery, before, after rowLocation) error {
 	case after.reason != "":
 		s.addTombstone(d, Leave, &before.key)
 		return nil
-	case before.key.equal(&after.key) && d.Change.Inserted(): // see FoundNoItem
+	case before.key.equal(&after.key) && d.Change.Inserted(): // an older item may have expired, see FoundNoItem
 		return s.addPut(d, Enter, &after.key)
 	case before.key.equal(&after.key):
 		return s.addPut(d, Update, &after.key)

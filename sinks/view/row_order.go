@@ -35,8 +35,9 @@ func sortText(v item.Value) string {
 // pullRows returns the next row of a sequence; false at its end.
 type pullRows func() (Row, error, bool)
 
-// mergeRows merges sequences of rows. Each sequence is sorted by keyOf, or in reverse. If rows have the same key, the
-// row of the first sequence comes first, or last in reverse. The result ends with the first error.
+// mergeRows merges sequences of rows. Each sequence must be sorted by keyOf; if reverse is set, in reverse. If rows
+// have the same key, the row of the first sequence comes first; if reverse is set, last. The result ends with the first
+// error.
 func mergeRows(sources []pullRows, keyOf func(Row) sortableKey, reverse bool) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		heads := make([]sourceHead, len(sources))
@@ -95,8 +96,8 @@ func firstHead(heads []sourceHead, reverse bool) (first *sourceHead) {
 	return first
 }
 
-// comesBefore reports whether the row of h comes before the row of an earlier source. Rows with the same key are in the
-// order of their sources, or in reverse.
+// comesBefore reports whether the row of h comes before the row of earlier, whose source precedes the source of h. Rows
+// with the same key are in the order of their sources, or in reverse.
 func (h *sourceHead) comesBefore(earlier *sourceHead, reverse bool) bool {
 	order := h.key.compare(earlier.key)
 	if reverse {
@@ -120,8 +121,8 @@ func pullSlice(rows []Row) pullRows {
 // maxParallelReads is the maximum number of shards that are read at the same time.
 const maxParallelReads = 16
 
-// readInParallel calls read for each of n shards, several at the same time. The error that occurs first cancels the
-// other calls, and readInParallel returns it.
+// readInParallel calls read for each of n shards, several at the same time. The first error cancels the other calls,
+// and readInParallel returns it.
 func readInParallel(ctx context.Context, n int, read func(ctx context.Context, shard int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -20,7 +20,7 @@ type Sink struct {
 	base
 	attributes []Attribute
 	forEach    *elements.Spec // nil if an item has one row
-	copier     *copier        // nil if rows have attributes instead
+	copier     *copier        // nil if the rows are made of attributes
 	collision  Collision
 	backfill   bool // changes whose claims wait are not dead-lettered
 	store      Store
@@ -96,13 +96,12 @@ func newSink(o Options) (*Sink, error) {
 //
 //   - Written, if at least one of its ops was applied;
 //   - Coalesced, if later changes of the batch wrote all its rows;
-//   - Superseded, if newer versions were stored;
+//   - Superseded, if newer versions are stored;
 //   - NoEffect, for rows guarded by item, if the item claims no row and has none, or if its claim waits. With
-//     [DeadLetterCollision] a change whose claim waits fails with a [CollisionError] instead, except in a backfill.
+//     [DeadLetterCollision], a change whose claim waits fails with a [CollisionError] instead, except in a backfill.
 //   - NoEffect, with ForEach, if the item has no rows and had none.
 //
-// If [Options.Unique] should identify the item and another item has the row, the change also fails with a
-// [CollisionError].
+// With [Options.Unique], a change also fails with a [CollisionError] if another item has its row.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if s.store == nil {
 		return pipeline.Fatal(errs.Errorf("view %s has no store: it was made to plan only", redact.Safe(s.target.View)))

@@ -27,9 +27,9 @@ type Target struct {
 	Birth string
 
 	// RefuseOtherItem protects rows whose key should identify the item, although another item could have the same key.
-	// If it is set, a write of a row fails with a [CollisionError] if the stored row belongs to another item, whatever
-	// the versions, or if the stored tombstone belongs to another item and is newer. A write of a tombstone is
-	// superseded if the stored row belongs to another item. Default: only one item can have a row's key.
+	// If it is set, a write of a row fails with a [CollisionError] in two cases: the stored row belongs to another
+	// item, whatever the versions, or the stored tombstone belongs to another item and is not older. A write of a
+	// tombstone is superseded if the stored row belongs to another item. Default: only one item can have a row's key.
 	RefuseOtherItem bool
 
 	// InPlace means that the tombstones of rows that guard themselves are at the rows' keys. Default: they are in the
@@ -42,24 +42,25 @@ func (t Target) State() state.Target {
 	return state.Target{Pipeline: t.Pipeline, Table: t.Name, View: t.View, Birth: t.Birth}
 }
 
-// Mutation writes one row or its tombstone, the mark of a removed row. The condition is that the store has neither a
-// row nor a tombstone with this version or a newer one. A mutation may also replace a void tombstone of the same
-// version, unless the mutation is void too.
+// Mutation writes one row or its tombstone, which marks the row as removed. The condition is that the stored row or
+// tombstone, if there is one, has a lower version. A mutation may also replace a void tombstone of the same version,
+// unless the mutation is void too.
 type Mutation struct {
 	PK, SK    item.Value // S, N or B; SK is absent if the table has no sort key
 	Version   record.Version
 	Source    item.Key // key of the item that the row belongs to
 	Tombstone bool
-	// only for a tombstone: no row could be made of the change; a row of the same version may replace it
+	// only for a tombstone: no row could be made of the change, so a row of the same version may replace the tombstone
 	Void       bool
 	Attributes []state.Column // attributes without the key; empty for a tombstone
 
-	// Hints with which a store needs fewer writes. Wrong hints do not change the result.
+	// Hints with which a store needs fewer writes. A wrong hint does not change the result.
 	LikelyNew bool // the row is probably not stored
 	EndsMove  bool // the mutation removes the old row of a move; the mutation before it puts the new row
 }
 
-// TombstoneAt returns the tombstone of the row with version v, in the form that is stored apart from the row.
+// TombstoneAt returns a tombstone of the mutation's row, in the form that is stored apart from the row. v is the
+// version of the tombstone.
 func (m *Mutation) TombstoneAt(v record.Version) *state.Tombstone {
 	return &state.Tombstone{Version: v.String(), Source: m.Source, Void: m.Void}
 }
@@ -68,7 +69,7 @@ func (m *Mutation) TombstoneAt(v record.Version) *state.Tombstone {
 // an earlier one.
 type Result struct {
 	Superseded bool // only for a mutation: a newer row or tombstone is stored and stays
-	// never for a mutation: another writer changed the data that the write was based on, so the caller reads again
+	// another writer changed the data that the write was based on, so the caller reads again; never set for a mutation
 	Lost bool
 	Err  error // error if the write failed; it is marked with pipeline.Transient if the write may be tried again
 }
@@ -84,7 +85,7 @@ type Result struct {
 // Apply blocks until every successful result is durable. It returns one Result for each mutation, in order. No two
 // mutations of a call have the same row. The store may apply them in any order, together or one by one. The store may
 // read ms and its Attributes until Apply returns. The values in ms are ranges of the memory of a page. A store that
-// keeps them longer copies Attributes and clones each value.
+// keeps the values after Apply has returned copies Attributes and clones each value.
 //
 // An error means that the whole call failed; any of the mutations may have been applied. The error is marked with
 // pipeline.Transient or pipeline.Fatal. If a row belongs to another sink, its mutation fails with a [ForeignRowError],
@@ -110,7 +111,7 @@ type Query struct {
 	To    item.Value // last sort key, inclusive, in the direction of the read; requires PK. Default: all
 }
 
-// Ends reports whether the sort key sk is after To, in the direction of the read. A reader ends at such a row.
+// Ends reports whether the sort key sk is after To, in the direction of the read. A reader stops at the first such row.
 func (q Query) Ends(sk item.Value) bool {
 	if !q.To.Exists() {
 		return false
@@ -147,8 +148,8 @@ var ErrNoTable = errs.New("no such view table")
 
 // Reader reads rows sorted by partition key and sort key, or in reverse: S and B by their bytes, N by number. It leaves
 // out tombstones. Several goroutines may read at once. The sequence ends with the first error. The error is
-// [ErrNoTable] if the table does not exist or, for some stores, was never written. A row that is written during the
-// read may or may not be seen.
+// [ErrNoTable] if the table does not exist. In some stores a table does not exist until it is first written. A row that
+// is written during the read may or may not be seen.
 type Reader interface {
 	Rows(ctx context.Context, t Table, q Query) iter.Seq2[Row, error]
 }
@@ -176,10 +177,10 @@ type ItemStore interface {
 
 	// WriteItems applies ws in order, each of them completely or not at all, and returns one Result for each. A write
 	// is Lost if another writer has changed the guard (its version or Void), or the claims on a row, since they were
-	// read. A write may depend on an earlier write of the same call: it expects the version and the revisions that the
-	// earlier write stores. If the earlier write is lost, so is this one. A write that keeps the version of the guard
-	// is a repair. A repair also puts the owner's row again. A successful result is durable. The values in ws are
-	// ranges of the memory of a page. A store that keeps them longer clones them.
+	// read. A write may depend on an earlier write of the same call. It then expects the version and the revisions that
+	// the earlier write stores, and it is lost if the earlier write is lost. A write that keeps the version of the
+	// guard is a repair. A repair also puts the owner's row again. A successful result is durable. The values in ws are
+	// ranges of the memory of a page. A store that keeps them after the call clones them.
 	WriteItems(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
 }
 
@@ -197,20 +198,20 @@ type RowClaims struct {
 	Foreign *ForeignRowError // error if the row belongs to another sink and cannot be claimed; nil if it can be claimed
 }
 
-// ItemRowsStore writes the rows of items that have several rows ([Options.ForEach]). The contribution of an item, the
-// stored record of its rows, has a share for each row. The contribution and the rows change together or not at all.
+// ItemRowsStore writes the rows of items that have several rows ([Options.ForEach]). The contribution of an item is the
+// stored record of its rows. It has a share for each row. The contribution and the rows change together or not at all.
 //
 // All methods block, and may be called by several goroutines and by other processes on the same tables. An error
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
 type ItemRowsStore interface {
-	// Contributions is as in [GroupStore].
+	// Contributions does the same as [GroupStore.Contributions].
 	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
 	// ReplaceItemRows applies ws, each of them completely or not at all, and returns one Result for each. A write is
 	// Lost if the stored contribution differs from the expected one in any field. A write fails with a
 	// [ForeignRowError] if a row to put belongs to another sink, and with a [CollisionError] if it belongs to another
 	// item. No two writes of a call have the same item. The values in ws are ranges of the memory of a page. A store
-	// that keeps them longer clones them. A successful result is durable.
+	// that keeps them after the call clones them. A successful result is durable.
 	ReplaceItemRows(ctx context.Context, t Target, ws []state.ItemRowsWrite) ([]Result, error)
 
 	// MaxActions returns the maximum number of rows that one write may change, plus one for the contribution; 0 if
@@ -252,9 +253,8 @@ type Inspector interface {
 // StoredRow is the row or the tombstone that is stored at a key.
 type StoredRow struct {
 	Exists    bool
-	Tombstone bool // the row was removed, and older changes of it are refused
-	// the tombstone is at the row's key. A tombstone may be at a row's key although Target.InPlace is false, if it was
-	// put there by hand
+	Tombstone bool // the row was removed, and older changes are refused
+	// the tombstone is at the row's key. If Target.InPlace is false, such a tombstone was put there by hand
 	InPlace  bool
 	Version  record.Version // version of the change that wrote the row or tombstone
 	Source   item.Key       // key of the item that the row belongs to; "" for a group
@@ -262,7 +262,8 @@ type StoredRow struct {
 	Pipeline string         // name of the pipeline that owns the row
 	Birth    string         // birth of the output that the row belongs to ([Target]); "" if births are not recorded
 	Item     item.Image     // all attributes, including the key, without _tw
-	// name of a copy that the store made of the row for other readers, if the copy does not match the row; else ""
+	// name of the store's copy of the row for other readers, if the copy does not match the row; "" if it matches, or
+	// if there is no copy
 	Derived string
 	Expires time.Time // time from which on a tombstone may be deleted; zero if never
 	// text that identifies the last repair of the row; "" if the row was not repaired, or if the store needs no

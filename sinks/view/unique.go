@@ -1,7 +1,7 @@
 package view
 
-// oneItemPerRow returns one attempt for each row: the one with the lowest version. If other items have an attempt on
-// the same row, these attempts follow in the next rounds.
+// oneItemPerRow returns one attempt for each row: the one with the lowest version. Attempts of other items on the same
+// row follow in the next rounds.
 func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
 	oldest := make(map[string]int, len(attempts)) // index of the attempt, by row
 	for i, a := range attempts {
@@ -23,8 +23,8 @@ func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
 	return kept
 }
 
-// showCollision sets the display key of the row in a CollisionError of the store. If parts of the key are masked, so
-// that masked is not "", it masks the keys of the items too.
+// showCollision sets the row in a CollisionError of the store to key, the row's key for display. masked is the same key
+// if parts of it are masked; else "". If it is not "", showCollision masks the keys of the items too.
 func (s *Sink) showCollision(e *CollisionError, key, masked string) {
 	e.Row = key
 	if masked != "" {

@@ -2,7 +2,7 @@ package view
 
 import "slices"
 
-// With hints in its mutations, a store needs fewer writes if tombstones are apart from the rows. A wrong hint does not
+// If tombstones are apart from the rows, hints in the mutations let the store make fewer writes. A wrong hint does not
 // change the result.
 
 // hintedMutations returns the mutations of the attempts. The slice is valid until the next call.
@@ -32,8 +32,8 @@ func mayBeMissing(b *batch[*Op], k int) bool {
 	return false
 }
 
-// joinMoves reorders attempts so that the old row of each move follows the new row, if both are attempts. The store
-// then writes them in one transaction.
+// joinMoves reorders attempts. If both the new row and the old row of a move are attempts, the old row then follows the
+// new row, and the store writes both in one transaction.
 func joinMoves(b *batch[*Op], attempts []attempt[*Op]) []attempt[*Op] {
 	if !slices.ContainsFunc(attempts, func(a attempt[*Op]) bool { return a.op.Step == MoveTo }) {
 		return attempts

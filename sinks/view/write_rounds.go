@@ -36,8 +36,8 @@ func runRounds[T any](
 }
 
 // handleResults handles the results of one call of a store, which wrote ws. It calls onError for each write that
-// failed, and onSuccess for each write that succeeded. It returns the writes that were lost to other writers. If the
-// whole call failed, callErr is its error, and handleResults only returns callErr. plural names the writes in errors,
+// failed, and onSuccess for each write that succeeded. It returns the writes that were lost to other writers. callErr
+// is the error of the whole call; if it is not nil, handleResults only returns it. plural names the writes in errors,
 // such as "rows".
 func handleResults[T any](
 	ws []T, rs []Result, callErr error, plural string, onError func(T, error), onSuccess func(T, Result),
@@ -59,7 +59,7 @@ func handleResults[T any](
 }
 
 // checkCount returns callErr, the error of a call of a store. If the call succeeded but returned got values instead of
-// want, checkCount returns a fatal error. plural names the values in this error, such as "guards".
+// want values, checkCount returns a fatal error. plural names the values in this error, such as "guards".
 func checkCount(callErr error, got, want int, plural string) error {
 	if callErr == nil && got != want {
 		return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, redact.Safe(plural)))

@@ -188,8 +188,9 @@ func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 
 func orNone(identity string) string { return cmp.Or(identity, "(none)") }
 
-// inspectionText describes the births that an inspection of an output saw. A birth is the random id of an output, and
-// each row or document has one. The text also names recordBirth, the birth in the output's fingerprint.
+// inspectionText describes the births that an inspection of an output saw. A birth is the random id of an output. Each
+// row or document contains the birth of the output that it belongs to. The text also names recordBirth, the birth in
+// the output's fingerprint.
 func inspectionText(recordBirth string, inspection state.Inspection) string {
 	var parts []string
 	for _, birth := range slices.Sorted(maps.Keys(inspection.Seen)) {

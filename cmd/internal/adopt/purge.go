@@ -102,8 +102,8 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	return nil
 }
 
-// purgeSink removes the tombstones of a sink from before a time, and returns their number. stateStore is nil if the
-// file has no state.
+// purgeSink removes the tombstones of a sink that are older than before, and returns their number. stateStore is nil if
+// the file has no state.
 func purgeSink(
 	ctx context.Context, stateStore state.Store, p state.Purger, sink string, before time.Time,
 ) (int, error) {

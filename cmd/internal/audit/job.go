@@ -18,7 +18,7 @@ type JobOptions struct {
 	target.Flags
 	Config         *config.Config
 	Stores         *target.Stores
-	Streams        cli.Streams // the progress goes to Err; the filters of Extensions run
+	Streams        cli.Streams // Err receives the progress; Extensions has the Go code of filters
 	Sinks          []string    // names of the sinks. Default: all that keep state
 	WritersRunning bool        // consumers or a function may write to the sinks meanwhile
 	DryRun         bool        // repairs write nothing
@@ -73,7 +73,7 @@ func (j *Job) Table() *run.Table { return j.table }
 // OnProgress makes later audits of the job call f with the progress of their current step. total is 0 if it is unknown.
 func (j *Job) OnProgress(f func(done, total int64)) { j.watch = f }
 
-// watchedProgress shows a progress, and passes it to a function.
+// watchedProgress shows the progress of an audit, and passes it to watch.
 type watchedProgress struct {
 	run.Progress
 	watch func(done, total int64)
@@ -85,9 +85,9 @@ func (p watchedProgress) Update(done, total int64) {
 	p.Progress.Update(done, total)
 }
 
-// Audit makes an audit, and saves its report in a file. It compares the items and places that suspects adds. A place is
-// where a sink keeps one entry, such as a row or a document. If suspects is nil, Audit compares everything. If an audit
-// with the same subject was interrupted, Audit continues it.
+// Audit makes an audit, and saves its report in a file. The function suspects calls add with each item or place to
+// compare. A place is where a sink keeps one entry, such as a row or a document. If suspects is nil, Audit compares
+// everything. If an audit with the same subject was interrupted, Audit continues it.
 func (j *Job) Audit(
 	ctx context.Context, report, subject string, suspects func(add func(sink int, s run.Suspect)) error,
 ) (*run.Summary, error) {
@@ -114,8 +114,8 @@ func (j *Job) Audit(
 	return run.Audit(ctx, o)
 }
 
-// ReportSuspects returns a function that adds the places in a report. [Job.Audit] with that function compares them
-// again.
+// ReportSuspects returns a function that adds each place in a report. If the caller passes that function to
+// [Job.Audit], the audit compares these places again.
 func (j *Job) ReportSuspects(report string) func(add func(sink int, s run.Suspect)) error {
 	return func(add func(sink int, s run.Suspect)) error {
 		j.o.again = report

@@ -28,7 +28,7 @@ type latestItems struct {
 	source        string
 	items         int64
 	sum           hash.Hash // hash of the keys and versions of the decoded changes
-	hasUnknownKey bool      // the key of a record cannot be decoded: an item without records may exist
+	hasUnknownKey bool      // some record has an undecodable key: an item may exist without a known record
 }
 
 var (
@@ -66,7 +66,8 @@ func openLatest(
 	return l, db.QueryRowContext(ctx, `SELECT count(*) FROM items WHERE there`).Scan(&l.items)
 }
 
-// add stores the changes and the undecodable items of a page, unless a newer one of the item is stored.
+// add stores each change of a page, and the error of each undecodable record. It skips a change or an error if
+// something newer is stored for the same item.
 func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -102,8 +103,8 @@ func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	return tx.Commit()
 }
 
-// undecodablePrefix begins the stored record of an item that cannot be decoded. The text of the error follows the
-// prefix.
+// undecodablePrefix begins what is stored in place of a record that cannot be decoded. The text of the error follows
+// the prefix.
 const undecodablePrefix = "\x00"
 
 // Info implements [snapshot.Snapshot]. The source name includes a hash of the records. A repair compares the name,
@@ -189,7 +190,7 @@ func (l *latestItems) Read(ctx context.Context, keys []item.Key) ([]run.Item, er
 	return items, nil
 }
 
-// readItem reads the last change of an item. The error of an item whose state is unknown is in its Err.
+// readItem reads the last change of an item. If the state of the item is unknown, found.Err says why.
 func (l *latestItems) readItem(ctx context.Context, key item.Key) (found run.Item, err error) {
 	var b []byte
 	err = l.db.QueryRowContext(ctx, `SELECT record FROM items WHERE key = ?`, string(key)).Scan(&b)

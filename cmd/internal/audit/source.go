@@ -38,7 +38,7 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 	o.Header.Source = o.Items.Info().Source
 	source := o.Header.Source
 	if j.o.Live && j.o.export == "" {
-		source = "the table" // the name of a scan has its start time, which differs when an interrupted audit continues
+		source = "the table" // a scan's name has its start time, and an audit that continues starts another scan
 	}
 	if err := j.selectSuspects(o); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 	return err
 }
 
-// exportKind is the kind of export that is opened. An export of another kind is an error.
+// exportKind is a kind of export. Opening an export of another kind than expected is an error.
 type exportKind int
 
 const (
@@ -182,7 +182,7 @@ func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error
 	return nil
 }
 
-// readPages calls do with the decoded pages of r, also with the records before an error.
+// readPages calls do with the decoded pages of r. If reading r fails, do still gets the records before the error.
 func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.Page) error) error {
 	for page, err := range pipeline.DecodedPages(ctx, r) {
 		for _, e := range page.Errors {

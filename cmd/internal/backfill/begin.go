@@ -14,8 +14,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// minFloorDelay is the minimum time from now to a floor, the time from which on the stream writes to a new sink. Each
-// process reads the stage of a sink every ten seconds. So every process knows the floor when its time comes.
+// minFloorDelay is the minimum time from now to a new floor. The floor is the time from which on the stream writes to a
+// new sink. Each process reads the stage of a sink every ten seconds, so every process knows the floor before that time
+// comes.
 const minFloorDelay = 15 * time.Second
 
 // begin stores the stage Filling with the run and the floor. From the floor on, the stream writes changes to the sinks.
@@ -35,7 +36,7 @@ func (j *job) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var waiting []string // names of the sinks that waited before the first change
+	var waiting []string // names of the sinks that waited before any birth was changed here
 	for _, b := range j.selection.births {
 		if b.Stage == state.Waiting {
 			waiting = append(waiting, b.Sink)
@@ -57,14 +58,14 @@ func (j *job) begin(ctx context.Context) error {
 	}
 }
 
-// beginBirth sets the stage Filling with the run and the stream. The sinks in waiting get the floor.
+// beginBirth sets the stage Filling with the run and the stream. It sets the floor only if waiting names the sink.
 func (j *job) beginBirth(b *state.Birth, waiting []string, floor time.Time, streamARN string) {
 	run := j.selection.runID
 	isOfOtherRun := b.Run != "" && b.Run != run
 	needsFloor := slices.Contains(waiting, b.Sink) && (b.Stage == state.Waiting || b.Run == run)
 	switch {
 	case len(j.o.archive) > 0 && !isOfOtherRun:
-		b.Floor = time.Time{} // also the floor of --prepare
+		b.Floor = time.Time{} // also clears a floor that --prepare has set
 	case needsFloor:
 		b.Floor = floor
 	}
@@ -73,7 +74,7 @@ func (j *job) beginBirth(b *state.Birth, waiting []string, floor time.Time, stre
 	}
 }
 
-// checkFloor returns an error if a sink has no floor yet, and the source would be older than a new one.
+// checkFloor returns an error if a sink has no floor yet, and the source is older than any floor that is set now.
 func (j *job) checkFloor() error {
 	sourceIsOlder := len(j.o.export) > 0 || len(j.o.items) > 0
 	needsFloor := j.selection.hasWaiting() && !j.selection.isStored()
@@ -99,7 +100,7 @@ func (j *job) newFloor() time.Time {
 	now := time.Now().UTC().Truncate(time.Second)
 	switch {
 	case len(j.o.archive) > 0:
-		return time.Time{} // the changes of an archive have their own versions: none must be left out
+		return time.Time{} // the changes of an archive have their own versions, and no change may be left out
 	case j.o.Live:
 		return now.Add(j.o.floorDelay + time.Second)
 	}

@@ -26,7 +26,7 @@ type plannedRun struct {
 	Items              int64         `json:"items,omitempty"` // -1: unknown
 	Bytes              int64         `json:"bytes,omitempty"` // -1: unknown
 	Parts              int           `json:"parts,omitempty"`
-	Narrowed           bool          `json:"narrowed,omitempty"` // Items and Bytes are without the narrowing
+	Narrowed           bool          `json:"narrowed,omitempty"` // Items and Bytes count the left-out items too
 	EarliestSourceTime *time.Time    `json:"earliest,omitempty"` // the source must show the table at this time or later
 	Problems           []string      `json:"problems,omitempty"` // reasons why the run would be refused
 }
@@ -66,7 +66,8 @@ func (j *job) describe(ctx context.Context) (err error) {
 }
 
 // readOutputs opens j.stores, and returns the births of all outputs and the stored backfills. The birth of an output is
-// its recorded identity. births has also those that a start would make. r has the reasons why a start would be refused.
+// its recorded identity. births also has the births that a start of the pipeline would record. r.Problems has the
+// reasons why a start would be refused.
 func (j *job) readOutputs(
 	ctx context.Context,
 ) (births []state.Birth, stored []state.Backfill, r plannedRun, err error) {
@@ -90,7 +91,7 @@ func (j *job) readOutputs(
 	return append(births, goBirths...), stored, r, err
 }
 
-// readStoredOutputs opens the stores, and returns the outputs and the backfills that they have.
+// readStoredOutputs opens the stores, and returns the outputs and the backfills in them.
 func (j *job) readStoredOutputs(ctx context.Context) ([]sinks.OutputChange, []state.Backfill, error) {
 	opened, err := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
 	if err != nil {
@@ -122,7 +123,8 @@ func birthAfterStart(c sinks.OutputChange) state.Birth {
 	return c.Birth
 }
 
-// readGoSinks returns the births of the Go sinks that have one, and those that a start would record for named ones.
+// readGoSinks returns the stored births of Go sinks. For a Go sink that --sink names and that has no birth, it returns
+// the birth that a start would record.
 func (j *job) readGoSinks(ctx context.Context) (births []state.Birth, err error) {
 	for _, s := range j.allSinks() {
 		if s.Custom == nil {

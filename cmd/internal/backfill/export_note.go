@@ -14,7 +14,8 @@ import (
 // exportNote is the note in the state about the export that a run requests. The note is stored before the request, so
 // that all processes of the run request the same export and wait for it.
 //
-// The state keeps the note as the Position of a part, which is the only part of the run [exportRun].
+// The state keeps the note as the Position of a part. The part is the only one of a run whose id is made by
+// [exportRun].
 type exportNote struct {
 	Destination string    `json:"into"` // s3://BUCKET, or s3://BUCKET/PREFIX
 	Time        time.Time `json:"time"` // the export shows the table at this time
@@ -28,7 +29,7 @@ type exportNote struct {
 // exportRun returns the id of the run whose only part is the note about the export of run.
 func exportRun(run string) string { return run + ".export" }
 
-// exportPart is the ID of the part that is the note.
+// exportPart is the ID of the part that stores the note.
 const exportPart = "note"
 
 // exportDestination returns the target of the export, from the flags.
@@ -60,7 +61,7 @@ func (j *job) nextNote(previous exportNote) exportNote {
 	return n
 }
 
-// readNote returns the note about the run's export, and the part that is the note. Both are zero if there is no note.
+// readNote returns the note about the run's export, and the part that stores it. Both are zero if there is no note.
 func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err error) {
 	for p, err := range j.stateStore.Parts(ctx, exportRun(j.selection.runID)) {
 		if err != nil {

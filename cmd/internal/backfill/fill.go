@@ -90,8 +90,8 @@ func (j *job) run(ctx context.Context) error {
 	return j.finish(ctx, sum)
 }
 
-// closeTimeout limits the time to store, at the end, how far the parts of the source were read. If that is not stored
-// for a part, other processes wait for the claim time before they read the part.
+// closeTimeout limits how long closing the source takes. Closing stores how far each part was read. If this fails for a
+// part, other processes wait for the claim time before they read the part.
 const closeTimeout = 5 * time.Second
 
 // source is the source of a backfill.
@@ -103,7 +103,7 @@ type source interface {
 	newProgress(w io.Writer, description string) *cli.Progress
 	// show shows the progress of the source. records is the number of records that the pipeline has read.
 	show(progress *cli.Progress, records int64)
-	// check returns an error if the source was broken, or had nothing readable.
+	// check returns an error if the source was broken, or if nothing in it was readable.
 	check(records int64) error
 }
 
@@ -175,7 +175,7 @@ type result struct {
 	Stage string   `json:"stage"`
 	// Since is set with --local: the stream still has to bring the changes since this time
 	Since   *time.Time      `json:"since,omitempty"`
-	Summary *replay.Summary `json:"summary,omitempty"` // summary of this process; absent if it did not read
+	Summary *replay.Summary `json:"summary,omitempty"` // of this process; absent if an earlier one read the source
 	Assumed string          `json:"assumed,omitempty"` // what was assumed and not proved: the lag of a Lambda function
 
 	Contested     []contested `json:"contested,omitempty"`      // the first hundred rows that several items claim

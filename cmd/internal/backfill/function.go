@@ -38,7 +38,8 @@ type lambdaAPI interface {
 
 var _ lambdaAPI = (*lambda.Client)(nil)
 
-// FunctionFlags are the flags that show since when the functions that read the stream have the present file.
+// FunctionFlags are --function and --deployed-since. They show since when the functions that read the stream have used
+// the present configuration file.
 type FunctionFlags struct {
 	functions     []string
 	deployedSince string
@@ -169,8 +170,8 @@ func (p *functionProof) noteChange(at time.Time) {
 	}
 }
 
-// checkFunction notes the time of a function's last change, and returns its ARN. version is "" if name itself may have
-// a qualifier, a version or an alias.
+// checkFunction notes the time of a function's last change, and returns its ARN. version is "" if name itself may end
+// with a qualifier. A qualifier is a version or an alias.
 func (p *functionProof) checkFunction(ctx context.Context, name, version string) (arn string, err error) {
 	in := &lambda.GetFunctionConfigurationInput{FunctionName: &name}
 	if version != "" {
@@ -289,7 +290,8 @@ func (p *functionProof) filterCriteria(
 }
 
 // passNeededRecords reports whether filter criteria pass each record that the sinks of cfg need. Absent criteria pass
-// everything. Other criteria must be those that `tablewake template` prints with some of its flags.
+// everything. Other criteria pass them only if `tablewake template` prints exactly these criteria, with any values of
+// its flags.
 func passNeededRecords(cfg *config.Config, criteria *types.FilterCriteria) (bool, error) {
 	if criteria == nil || len(criteria.Filters) == 0 {
 		return true, nil

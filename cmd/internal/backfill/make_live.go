@@ -41,9 +41,9 @@ func (j *job) waitAndMakeLive(ctx context.Context) error {
 	return err
 }
 
-// deleteEndedBackfills removes backfills that began over a day ago and whose sinks are all live. It keeps newer ones,
-// because other processes still read in their parts that all are done. It keeps those without a birth, because a Go
-// program reads them.
+// deleteEndedBackfills removes backfills that began over a day ago and whose sinks are all live. It keeps newer
+// backfills, because other processes of the run still look up in the state whether all parts are done. It keeps
+// backfills that no birth names, because a Go program reads them.
 func deleteEndedBackfills(ctx context.Context, store state.Store, births []state.Birth, stored []state.Backfill) error {
 	for _, b := range stored {
 		isOfRun := func(birth state.Birth) bool { return birth.Run == b.Run }

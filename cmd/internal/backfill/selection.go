@@ -59,8 +59,9 @@ func (s *selection) allPartsRead() bool {
 // errNothingToFill is the error of a command without --sink if every sink is filled.
 var errNothingToFill = errors.New("every view, aggregate and search index is filled: there is nothing to do")
 
-// selectSinks returns the sinks in all that names lists. births are the births of all sinks, and stored has the
-// backfills of the state. Without names it returns the first of these groups that has a sink:
+// selectSinks selects sinks from all, the sinks of the program. births are the births of all sinks, and stored has the
+// backfills of the state. If names is not empty, it selects the sinks with these names. Otherwise it selects the first
+// of these groups that has a sink:
 //
 //   - the sinks of a stored run, also those that are live already, because the run continues;
 //   - the sinks that wait or are being filled. If a process was killed while it stored the stages of a first start,
@@ -107,8 +108,8 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 // openRuns are the backfills that have not ended.
 type openRuns struct {
 	ids          map[string]bool
-	stored       string // the run among them with a stored backfill; "" if there is none
-	isFirstStart bool   // no sink waits, and none is being filled with a floor
+	stored       string // the id in ids that belongs to a stored backfill; "" if there is none
+	isFirstStart bool   // no sink waits, and no sink that is being filled has a floor
 }
 
 func findOpenRuns(births []state.Birth, stored []state.Backfill) openRuns {
@@ -143,7 +144,7 @@ func (r *openRuns) selectsByDefault(s config.Sink, b state.Birth) bool {
 	return b.Run != sinks.RebuildRun
 }
 
-// checkNames returns an error if a named sink is not in the file, or can never be filled. exts are the Go code of the
+// checkNames returns an error if a named sink is not in the file, or can never be filled. exts is the Go code of the
 // program.
 func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) error {
 	all := sinks.AllSinks(cfg, exts...)
@@ -169,7 +170,7 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 	return nil
 }
 
-// checkSelected returns an error if the sink cannot be filled.
+// checkSelected returns an error if the sink s, whose birth is b, cannot be filled now.
 func (r *openRuns) checkSelected(s config.Sink, b state.Birth) error {
 	isLive := b.Stage == state.Live
 	wasFilled := b.Run != "" || !b.Floor.IsZero()

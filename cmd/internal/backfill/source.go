@@ -110,7 +110,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 		return nil, err
 	}
 	otherBeganScan := j.o.scan && !j.selection.isStored() && stored != b
-	if otherBeganScan { // at the same time: read with the start time of that scan
+	if otherBeganScan { // both scans began at the same time: use the start time of the stored one
 		j.selection.stored = stored
 		if snap, err = j.openSnapshot(ctx); err != nil {
 			return nil, err
@@ -133,7 +133,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	return snapshotSource{src, j.narrowing.String() != ""}, nil
 }
 
-// digests matches the digests in the source name of files of items.
+// digests matches the digests in the name of a source that consists of files of items.
 var digests = regexp.MustCompile(` sha256:[0-9a-f]{16}`)
 
 // checkStored returns an error unless the stored run can continue with a source.
@@ -255,7 +255,7 @@ func (j *job) checkCopies() error {
 	return nil
 }
 
-// absolute returns an absolute path with a / at the end, so that all names of one folder or prefix are equal.
+// absolute returns an absolute path with a / at the end, so that two paths of the same folder or prefix are equal.
 func absolute(path string) string {
 	if !target.IsS3(path) {
 		if abs, err := filepath.Abs(path); err == nil {

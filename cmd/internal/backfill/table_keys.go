@@ -70,8 +70,8 @@ const checkedParts = 3
 
 // checkKeys returns an error if it finds a sign of wrong --keys in the first pages of up to checkedParts parts. One
 // sign is a page in which no item has the keys. Another sign is two items with the same key in a page. The last sign is
-// a change of an incremental export that has another key. checkKeys checks nothing if DescribeTable returned the keys,
-// or if the run is stored.
+// a change in an incremental export whose key has other attributes. checkKeys checks nothing if DescribeTable returned
+// the keys, or if the run is stored.
 func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
 	if j.table.Name != "" || j.selection.isStored() {
 		return nil

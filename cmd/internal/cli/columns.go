@@ -9,8 +9,8 @@ import (
 )
 
 // PrintCounts prints a table of counts. It has one line for each entry of rows, sorted by name. counts returns the
-// counts of a row, in the order of titles. PrintCounts leaves out a column that is zero in all rows, unless it is one
-// of the first fixed columns.
+// counts of a row, in the order of titles. PrintCounts always prints the first columns, as many as fixed says. It
+// leaves out each other column that is zero in all rows.
 func PrintCounts[T any](w io.Writer, rows map[string]T, fixed int, titles []string, counts func(T) []int64) {
 	isShown := make([]bool, len(titles))
 	for i := range min(fixed, len(titles)) {

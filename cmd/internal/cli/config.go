@@ -18,8 +18,8 @@ func AddConfig(c *cobra.Command, file *string) {
 	_ = c.MarkFlagFilename("config", "yaml", "yml")
 }
 
-// SourceTable returns the source table of cfg that --table names. If name is "", it returns the only source table. It
-// returns an error if cfg has no such table, or if name is "" and cfg has several.
+// SourceTable returns the source table of cfg that has the given name, the value of --table. If name is "", it returns
+// the only source table. It returns an error if cfg has no such table, or if name is "" and cfg has several.
 func SourceTable(cfg *config.Config, name string) (config.Table, error) {
 	if name == "" && len(cfg.Source.Tables) == 1 {
 		return cfg.Source.Tables[0], nil

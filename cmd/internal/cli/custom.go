@@ -22,8 +22,8 @@ func (s Streams) HoldCustomForPlan(cfg *config.Config, reason string) sinks.Opti
 	return sinks.Options(s.HoldCustom(cfg, reason), sinks.PassMissingFilters())
 }
 
-// PrintMissingCode prints on standard error which Go code cfg names, if the program has no Go code at all. done is what
-// the command does not do with that code, such as "planned" or "checked".
+// PrintMissingCode prints on standard error which Go code cfg names, if the program has no Go code at all. done is a
+// participle, such as "planned". The line then says that what this code does is not planned.
 func (s Streams) PrintMissingCode(cfg *config.Config, done string) {
 	missing := sinks.Missing(cfg, s.Extensions...)
 	if len(missing) > 0 && len(s.Extensions) == 0 {

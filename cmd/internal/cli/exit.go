@@ -48,8 +48,8 @@ type ExitError struct {
 // has printed its result.
 func WithExitCode(code int, err error) error { return &ExitError{code, err} }
 
-// Interrupted returns err. If ctx has ended, the result also says that the same command continues, and has
-// [ExitInterrupted].
+// Interrupted returns err. If ctx has ended, the returned error has the exit code [ExitInterrupted], and also says that
+// the user can continue with the same command.
 func Interrupted(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err

@@ -92,8 +92,8 @@ func Count[N int | int64](n N, noun string) string {
 	return Thousands(int64(n)) + " " + noun
 }
 
-// CountWithVerb returns n with the noun and its verb. With "shard", "waits" and "wait" it returns "1 shard waits" or
-// "1,234 shards wait".
+// CountWithVerb returns n with the noun and its verb. The verb is one if n is 1, and otherwise many. With "shard",
+// "waits" and "wait" it returns "1 shard waits" or "1,234 shards wait".
 func CountWithVerb[N int | int64](n N, noun, one, many string) string {
 	return Count(n, noun) + " " + Choose(n == 1, one, many)
 }

@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// StopSignals returns the signals that request a soft stop. Under nohup, SIGHUP is ignored and not among them.
+// StopSignals returns the signals that request a soft stop. It leaves out SIGHUP if the process ignores that signal, as
+// under nohup.
 func StopSignals() []os.Signal {
 	if signal.Ignored(syscall.SIGHUP) {
 		return []os.Signal{os.Interrupt, syscall.SIGTERM}

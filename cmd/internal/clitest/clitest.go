@@ -38,15 +38,16 @@ func (p Program) Run(t *testing.T, code int, args ...string) (stdout, stderr str
 	return out.String(), errs.String()
 }
 
-// TestMain runs the tests of a package. For [Apart], the tests find a program tablewake that has these commands.
+// TestMain runs the tests of a package. It provides a program named tablewake that has these commands, and [Apart] runs
+// that program.
 func (p Program) TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tablewake": func() {
 		os.Exit(p.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}})
 }
 
-// Apart runs a command line in a process of its own with env, so that tests can run in parallel. It requires the exit
-// code, and returns the whole output.
+// Apart runs a command line in a process of its own, so that tests can run in parallel. env is added to the environment
+// of the process. Apart fails the test unless the exit code is code, and returns the whole output.
 func Apart(t *testing.T, env []string, code int, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "tablewake", args...)

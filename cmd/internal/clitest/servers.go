@@ -33,7 +33,8 @@ dead_letters: {bucket: %[1]s, prefix: dead/}
 `
 
 // OnServers points the environment to the real servers. It returns a configuration file that writes to them, the prefix
-// of its names, and a client of their tables. Only the source table NAME-source exists.
+// of all names in that file, and a client of the tables. Of the tables in the file, only the source table NAME-source
+// exists.
 func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 	t.Helper()
 	for service, kind := range map[string]*server.Kind{"DYNAMODB": server.DynamoDB(), "S3": server.S3(),

@@ -30,7 +30,7 @@ func NewStream(t *testing.T) (api *streamtest.Server, file string, env []string)
 	}
 }
 
-// OnStream is [NewStream], and sets the environment of the test.
+// OnStream calls [NewStream], and sets the returned environment in the process of the test.
 func OnStream(t *testing.T) (api *streamtest.Server, file string) {
 	t.Helper()
 	api, file, env := NewStream(t)

@@ -66,7 +66,7 @@ func (o *outcome) logValues(ctx context.Context, found []singleObject) (value, e
 	return o.entryValues(changes)
 }
 
-// archiveObjects lists the objects of the selected archive sinks, sorted by name.
+// archiveObjects lists the objects of the archive sinks for which selects returns true. The objects are sorted by name.
 func (o *outcome) archiveObjects(ctx context.Context, selects func(config.Sink) bool) ([]singleObject, error) {
 	var found []singleObject
 	for _, k := range o.cfg.Sinks {
@@ -149,8 +149,8 @@ func entryValue(e archive.Entry) (value, error) {
 	return v, nil
 }
 
-// renameToPatterns renames objects to the patterns of the expectation. A * in a pattern matches any text. A pattern
-// counts only if it matches exactly one object.
+// renameToPatterns gives objects of got the names in want that match them. In these names, a * matches any text. A name
+// with a * is used only if it matches exactly one object of got whose own name is not in want.
 func renameToPatterns(got, want value) value {
 	if got.kind != item.KindM || want.kind != item.KindM {
 		return got

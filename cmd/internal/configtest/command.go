@@ -28,7 +28,7 @@ type flags struct {
 	format     cli.Format
 }
 
-// New is the command test.
+// New returns the command `test`.
 func New(s cli.Streams) *cobra.Command {
 	var o flags
 	c := &cobra.Command{
@@ -131,7 +131,8 @@ func countFailed(results []*Result) (n int) {
 	return n
 }
 
-// testFiles returns the files of tests that paths name, sorted and without duplicates. A folder names its *_test.yaml.
+// testFiles returns the files of tests, sorted and without duplicates. Each path is a file of tests, or a folder. In a
+// folder, the files of tests are named *_test.yaml.
 func testFiles(paths []string) ([]string, error) {
 	var names []string
 	for _, path := range paths {
@@ -154,7 +155,7 @@ func testFiles(paths []string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-// testFilesIn returns the files of tests in a folder, which must have one.
+// testFilesIn returns the files of tests in a folder. It returns an error if there are none.
 func testFilesIn(folder string) (names []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -177,7 +178,7 @@ type testRun struct {
 	out     io.Writer
 	cfg     *config.Config
 	pattern *regexp.Regexp // selects tests by their names
-	goCode  sinks.Option   // the Go sinks and filters of the configuration
+	goCode  sinks.Option   // option for the Go sinks and filters of the configuration
 }
 
 // runFile runs the selected tests of one file, prints their results, and returns them.

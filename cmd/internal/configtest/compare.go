@@ -71,7 +71,8 @@ func (p *pairing) isReordered() bool {
 	return allPaired && !slices.IsSorted(p.partners)
 }
 
-// pairBy pairs each element of want that has no partner with the first free element of got that is the same.
+// pairBy finds partners for the elements of want that have none. The partner of w is the first free element g of got
+// for which same(w, g) is true.
 func (p *pairing) pairBy(same func(w, g value) bool) {
 	for i, w := range p.want {
 		if p.partners[i] >= 0 {

@@ -14,11 +14,11 @@ import (
 // section is a part of `expect`, such as rows.
 type section struct {
 	name     string
-	target   string   // what the names in it are; "": the section is one entry without a name
+	target   string   // what the entries are named after; "": the section is one entry without a name
 	typed    bool     // the values have DynamoDB types; otherwise they are plain JSON
 	ordered  bool     // the order of the elements counts
 	shape    string   // form of an entry
-	fields   []string // the allowed keys of an element; nil: the user's attributes
+	fields   []string // the allowed keys of an element; nil: any keys, because they are the user's attributes
 	required string   // the key that an element must have
 	identity []string // the keys that identify an element
 }
@@ -42,7 +42,7 @@ var (
 		fields: []string{"class", "sink", "keys", "error"}, required: "class", identity: []string{"sink", "keys"}}
 )
 
-// sections are in the order in which they are written.
+// sections has the sections in the order in which Update writes them.
 var sections = []*section{rows, aggregates, documents, objects, events, drops, letters}
 
 // expectation is one entry of `expect`: the complete expected contents of a sink, table or index.
@@ -81,8 +81,7 @@ func placeOf(k config.Sink) (*section, string) {
 	return nil, ""
 }
 
-// sinkOf returns the sink of that name. It returns false if there is no such sink, or if its output is not in the
-// section.
+// sinkOf returns the sink called name. It returns false if there is no such sink, or if its output is not in section s.
 func (s *section) sinkOf(cfg *config.Config, name string) (config.Sink, bool) {
 	k, found := cfg.Sink(name)
 	section, _ := placeOf(k)
@@ -134,7 +133,7 @@ func allExpectations(cfg *config.Config) (xs []expectation) {
 // expectations are the entries of a case's `expect`.
 type expectations []expectation
 
-// Bind reads the entries in the order of sections.
+// Bind reads the entries in the order of the variable sections.
 func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 	var names []string
 	for _, s := range sections {

@@ -38,10 +38,10 @@ type Case struct {
 
 	keys     tableKeys
 	node     *yaml.Node // the mapping of the test, to which Update can add `expect`
-	noExpect bool       // it has no `expect`
+	noExpect bool       // the case has no `expect`
 }
 
-// words are the hints of parse errors that differ from those of a configuration file.
+// words has the hints of parse errors that differ from the hints for a configuration file.
 var words = yamlbind.FileHints{
 	Empty:  "begin with `keys: [PK, SK]` and `tests:`",
 	Second: "put it into a file of its own",
@@ -58,7 +58,7 @@ var fileRule = sync.OnceValue(func() *yamlbind.Rule {
 	})
 })
 
-// parseContext has what a file of tests is checked against while it is parsed: the configuration, the folder and the
+// parseContext has what the parser of a file of tests needs to check the values: the configuration, the folder and the
 // keys.
 type parseContext struct {
 	cfg  *config.Config
@@ -89,7 +89,8 @@ func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 	return f, nil
 }
 
-// Made implements yamlbind's hook after a mapping is read. It checks that there are tests with unique names.
+// Made is called by yamlbind after the mapping is read. It checks that there are tests, and that their names are
+// unique.
 func (f *File) Made(r *yamlbind.File, v *fileValue) {
 	names := make(map[string]int) // line of each name
 	for _, e := range v.Get("tests").All() {
@@ -107,7 +108,8 @@ func (f *File) Made(r *yamlbind.File, v *fileValue) {
 	}
 }
 
-// Made implements yamlbind's hook. It stores the position of the case.
+// Made is called by yamlbind after the mapping is read. It stores the position of the case, and checks the entities in
+// `of`.
 func (c *Case) Made(f *yamlbind.File, v *fileValue) {
 	c.keys, c.node, c.noExpect = contextOf(f).keys, v.Node, v.Get("expect") == nil
 	if !knownEntities(f, &c.Of) {
@@ -120,7 +122,8 @@ func (c *Case) Made(f *yamlbind.File, v *fileValue) {
 	}
 }
 
-// tableKeys are the key attributes by table. A file can have a single list, which is for every source table.
+// tableKeys maps each source table to the names of its key attributes. If a file has a single list, the list applies to
+// every source table.
 type tableKeys map[string][]string
 
 // Bind reads the key attributes.

@@ -96,8 +96,8 @@ func (o *outcome) viewRows(ctx context.Context, name string) (value, error) {
 	return out, nil
 }
 
-// aggregateRows returns the rows of an aggregate. It adds up the shards of a group, the rows over which the group is
-// spread.
+// aggregateRows returns the rows of an aggregate. It adds up the shards of each group. The shards are the rows over
+// which a group is spread.
 func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error) {
 	sink, _ := o.cfg.Sink(name)
 	a := sink.Aggregate
@@ -179,7 +179,7 @@ func (o *outcome) documentValues(ctx context.Context, name string) (value, error
 	return out, nil
 }
 
-// appendDocuments returns out with the documents that it does not have.
+// appendDocuments returns out with the documents added. It skips a document whose id is already in out.
 func appendDocuments(out value, documents iter.Seq2[search.Document, error]) (value, error) {
 	for d, err := range documents {
 		if err != nil {
@@ -235,8 +235,8 @@ func (o *outcome) withoutOnlyTable(v value) value {
 	return v.without("table")
 }
 
-// dropCounts returns the counts of dropped changes: first those of the source's filters, then those of each sink's
-// filters.
+// dropCounts returns the counts of dropped changes: first the counts of the source's filters, then the counts of each
+// sink's filters.
 func (o *outcome) dropCounts() value {
 	out := value{kind: item.KindL, elems: dropsByReason("", o.ledger.Source.Filtered)}
 	for _, s := range o.cfg.Sinks {
@@ -292,8 +292,8 @@ func (o *outcome) letterTexts() []string {
 	return lines
 }
 
-// letterMatches reports whether a letter has all fields of want, and the same sink. message is the error of the letter,
-// which must contain the error in want.
+// letterMatches reports whether a letter has all fields of want, and the same sink. message is the text of the letter's
+// error. If want has an error, message must contain it.
 func letterMatches(want, letter value, message string) bool {
 	for i, name := range want.names {
 		matches := want.elems[i].equal(letter.get(name))
@@ -307,8 +307,8 @@ func letterMatches(want, letter value, message string) bool {
 	return want.get("sink").equal(letter.get("sink"))
 }
 
-// letterKey returns the key of a letter as attributes. The values of a canonical key are in the order of the attribute
-// names, so letterKey pairs them with the sorted names.
+// letterKey returns the key of a letter as attributes. A canonical key has values without names, sorted by the names of
+// their attributes. So letterKey pairs the values with the sorted names.
 func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 	table, values, err := l.Key.Decode()
 	if err != nil {
@@ -337,8 +337,8 @@ func (o *outcome) identity(x expectation) []string {
 	return x.section.identity
 }
 
-// tableOf returns the table of a view or aggregate sink. If name is not such a sink, it is a table, and tableOf returns
-// it.
+// tableOf returns the table of the view or aggregate sink called name. If there is no such sink, name is a table, and
+// tableOf returns name.
 func (o *outcome) tableOf(name string) string {
 	s, _ := o.cfg.Sink(name)
 	if section, table := placeOf(s); section == rows || section == aggregates {

@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// begin is the creation time of a case's first change. It is also the creation time of the streams that the
-// configuration does not name.
+// begin is the creation time of a case's first change, unless the case sets another time. It is also the creation time
+// in the ARN of a stream that the configuration does not name.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // recorder makes stream records of the steps of a case.
@@ -49,7 +49,7 @@ func streamOf(cfg *config.Config, table string) string {
 		begin.Format("2006-01-02T15:04:05.000")
 }
 
-// source returns a source of the changes of a step, and its Close function.
+// source returns a source that yields the changes of a step, and a function that closes the source.
 func (r *recorder) source(s step) (pipeline.Source, func(), error) {
 	if s.Fixture != "" {
 		return fixtureSource(r.cfg, s)
@@ -90,7 +90,8 @@ func (r *recorder) record(s step) []byte {
 		r.sequence, s.op, jsonText(streamOf(r.cfg, s.Table)), user, r.creationTime(s), s.keys.itemJSON(), images, sequence)
 }
 
-// creationTime returns the creation time of a step in JSON. It becomes the time of the previous change.
+// creationTime returns the creation time of a step in JSON. It stores this time in last, because the default is one
+// second after the previous change.
 func (r *recorder) creationTime(s step) string {
 	switch {
 	case !s.At.IsZero():
@@ -123,7 +124,7 @@ func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) 
 	return src, func() { _ = src.Close() }, nil
 }
 
-// readLines returns the lines first to last of a file. The first line of a file is 1.
+// readLines returns the lines of a file from number first to number last. The first line of the file has number 1.
 func readLines(path string, first, last int) ([]byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -39,7 +39,7 @@ type Result struct {
 	Letters     []string     `json:"letters,omitempty"` // if the case fails: errors of the dead letters
 
 	Case *Case `json:"-"`
-	Err  error `json:"-"` // the case could not be run
+	Err  error `json:"-"` // why the case could not be run
 
 	// actual has the actual contents, one for each expectation of the case. If the case has no `expect`, actual has all
 	// contents that are not empty.
@@ -49,8 +49,8 @@ type Result struct {
 // Passed reports whether the actual contents are as expected.
 func (r *Result) Passed() bool { return r.Err == nil && len(r.Differences) == 0 }
 
-// Run runs cases in parallel, in pipelines with the options, and returns their results in order. If ctx ends, the
-// results of cases that did not run are nil.
+// Run runs cases in parallel, and returns their results in the order of cases. opts are the options of each case's
+// pipeline. If ctx ends, the results of cases that did not run are nil.
 func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.Option) []*Result {
 	results := make([]*Result, len(cases))
 	var next atomic.Int64
@@ -123,8 +123,8 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	return r.compareExpectations(ctx, o)
 }
 
-// makeStoreDir makes a folder for the stores of a case. The folder is in memory, so that writes need no disk, unless
-// the machine has no folder in memory, or TMPDIR is set.
+// makeStoreDir makes a folder for the stores of a case. The folder is in memory, so that writes need no disk. If TMPDIR
+// is set, or the machine has no folder in memory, it is in the usual folder for temporary files.
 func makeStoreDir() (string, error) {
 	const inMemory, name = "/dev/shm", "tablewake-test-"
 	if os.Getenv("TMPDIR") == "" {
@@ -196,7 +196,8 @@ func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 	return nil
 }
 
-// collectContents stores the contents of all sinks, so that Update can write them. A case without `expect` fails.
+// collectContents handles a case without `expect`. It stores the contents of all sinks, so that Update can write them.
+// It also sets a difference, so that the case fails.
 func (r *Result) collectContents(ctx context.Context, o *outcome) error {
 	for _, actual := range allExpectations(o.cfg) {
 		var err error
@@ -221,7 +222,8 @@ type stores struct {
 
 var _ sinks.Stores = (*stores)(nil)
 
-// Archive opens a separate bucket for the sink, so that a test can expect the objects of each sink of a shared bucket.
+// Archive opens a separate bucket for each sink. Thus a test can expect the objects of one sink, even if several sinks
+// share a bucket.
 func (s *stores) Archive(ctx context.Context, cfg *config.Config, spec config.Sink) (archive.Store, error) {
 	own := *spec.Archive
 	own.Bucket, spec.Archive = spec.Name, &own
@@ -233,7 +235,7 @@ type index struct {
 	open func(context.Context) (search.Store, error)
 
 	mu    sync.Mutex
-	store search.Store // nil: no document is written
+	store search.Store // nil: no document was written yet
 }
 
 // Search returns the index of a sink. It does not open the index yet.

@@ -30,7 +30,7 @@ type step struct {
 	keys                value
 }
 
-// Made implements yamlbind's hook after a mapping is read. It checks that the step is a change or a fixture.
+// Made is called by yamlbind after the mapping is read. It checks that the step is a change or a fixture.
 func (s *step) Made(f *yamlbind.File, v *fileValue) {
 	if v.Get("fixture") != nil {
 		s.checkFixture(f, v)
@@ -85,7 +85,7 @@ func (s *step) parseLines() bool {
 	return errFirst == nil && errLast == nil && isOrdered
 }
 
-// setTable checks the table of the change. The default is the first source table.
+// setTable checks the table of the change. If the source has only one table, this table is the default.
 func (s *step) setTable(f *yamlbind.File, v *fileValue) {
 	r := contextOf(f)
 	table := v.Get("table")
@@ -184,7 +184,8 @@ func (s *step) setKeys(f *yamlbind.File, v *fileValue) {
 	}
 }
 
-// setKey copies a key attribute from an image. If another image had it, the two must be equal.
+// setKey copies a key attribute from an image. If it was already copied from the other image, both values must be
+// equal.
 func (s *step) setKey(f *yamlbind.File, name string, image *value) {
 	key, at := image.get(name), *f.ValueOf(image)
 	if key.kind == item.Absent {
@@ -204,7 +205,8 @@ func (s *step) setKey(f *yamlbind.File, name string, image *value) {
 	}
 }
 
-// knownEntities reports whether the configuration has the entities in `of`.
+// knownEntities reports whether the configuration has all entities in `of`. It adds a problem for the first unknown
+// entity.
 func knownEntities(f *yamlbind.File, of *[]string) bool {
 	for i, name := range *of {
 		if _, err := contextOf(f).cfg.ScopeOf(name); err != nil {

@@ -72,9 +72,9 @@ func parseNested(f *yamlbind.File, at *fileValue, kind item.Kind, each func(*fil
 	return v
 }
 
-// onlyMember returns the only member of a mapping, and the type that the prefix and its key name together: the key $SS
-// with the prefix "", or SS with "$". The member is nil if the mapping does not have exactly one. The type is Absent if
-// they name no type.
+// onlyMember returns the only member of a mapping, and the type for the text prefix + key. For example, the type is SS
+// for the prefix "" and the key $SS, and for the prefix "$" and the key SS. The member is nil if the mapping does not
+// have exactly one member. The type is Absent if the text names no type.
 func onlyMember(at *fileValue, prefix string) (*fileValue, item.Kind) {
 	n := at.Node
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
@@ -101,7 +101,7 @@ func parseNumber(f *yamlbind.File, at *fileValue, typed bool) value {
 // memberKinds maps the type of a set to the type of its members.
 var memberKinds = map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
 
-// parseMarked reads the value of type k in DynamoDB JSON after a mark, such as $SS.
+// parseMarked reads the value after a mark, such as $SS. The value is written in DynamoDB JSON, and k is its type.
 func parseMarked(f *yamlbind.File, at *fileValue, k item.Kind) value {
 	if !f.FollowAlias(at) {
 		return value{}

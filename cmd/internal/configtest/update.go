@@ -76,7 +76,7 @@ func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) 
 	return nil
 }
 
-// caseEdits returns the edits that replace the entries of one case that differ.
+// caseEdits returns the edits for one case. They replace the entries of `expect` that differ from the result.
 func (f *File) caseEdits(r *Result) ([]edit, error) {
 	t := fileText(strings.SplitAfter(string(f.text), "\n"))
 	if r.Case.noExpect {
@@ -150,8 +150,8 @@ func (t fileText) valueEnd(v *fileValue) int {
 	return start + flowLen(t.textFrom(start))
 }
 
-// blockEnd returns the end of the last line of a key's value. The lines of the value are indented deeper than the key,
-// or start with the dash of a list.
+// blockEnd returns the offset of the end of a key's value. line and indent are the line and the indentation of the key.
+// The lines of the value are indented deeper than the key, or start with the dash of a list.
 func (t fileText) blockEnd(line, indent int) int {
 	last := line
 	for l := line + 1; l <= len(t); l++ {

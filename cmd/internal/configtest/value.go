@@ -22,7 +22,7 @@ type value struct {
 	kind  item.Kind
 	text  string   // S; N as written; B in base64; BOOL as true or false
 	names []string // M: unique names, in their order
-	elems []value  // M: the values of names; L, SS, NS, BS: the elements
+	elems []value  // M: the value of each name; L, SS, NS, BS: the elements
 }
 
 func textValue(s string) value { return value{kind: item.KindS, text: s} }
@@ -56,7 +56,7 @@ func (v value) with(name string, m value) value {
 	return v
 }
 
-// get returns the member of that name, or absent.
+// get returns the member called name, or an absent value.
 func (v value) get(name string) value {
 	if i := slices.Index(v.names, name); i >= 0 {
 		return v.elems[i]
@@ -165,8 +165,8 @@ func (v value) itemJSON() string {
 	return v.join(",", func(name string) string { return jsonText(name) + ":" }, value.dynamoDBJSON)
 }
 
-// join formats the elements of v within brackets. If v is an object, it formats the members within braces, each after
-// its name.
+// join formats the elements of v within brackets, with the text comma between them. If v is an object, join formats the
+// members within braces, each after its name. name formats a name, and element formats an element or a member.
 func (v value) join(comma string, name func(string) string, element func(value) string) string {
 	parts := make([]string, len(v.elems))
 	for i, e := range v.elems {
@@ -269,8 +269,8 @@ func scalarText(s string) string {
 // maxLine is the longest line of an element. A longer element is written on several lines.
 const maxLine = 120
 
-// block formats v as the value of a key in a block mapping with that indentation. The result is either a value on the
-// line of the key, such as " []", or several lines. Several lines begin with a line feed.
+// block formats v as the value of a key in a block mapping. indent is the indentation of the mapping. The result is
+// either a value on the line of the key, such as " []", or several lines. Several lines begin with a line feed.
 func (v value) block(indent int) string {
 	if v.kind != item.KindL && v.kind != item.KindM || len(v.elems) == 0 || v.isMarked() {
 		return " " + v.String()

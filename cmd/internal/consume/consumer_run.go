@@ -42,9 +42,9 @@ type consumerRun struct {
 	statusRequests chan struct{} // has an element for each waiting call of statusWithin
 
 	mu            sync.Mutex
-	stopReasons   map[string]string // reason by stopped shard, when the status was last read
-	stoppedAtEnd  map[string]string // reason by stopped shard, of all consumers, once the rest of the stream is read
-	unreadText    string            // unread records when --idle-timeout passed; "": it has not passed
+	stopReasons   map[string]string // reason by stopped shard, from the last status that was read
+	stoppedAtEnd  map[string]string // reason by stopped shard, of all consumers; set once the rest is read
+	unreadText    string            // describes what was unread when --idle-timeout passed; "": it has not passed
 	revokedBefore int64             // deliveries revoked before the stop began
 	hasReadError  bool              // a read error began the stop
 }
@@ -135,7 +135,7 @@ func (c *consumerRun) stopOnReadError() {
 }
 
 // healthPatience returns the time without a finished record after which a consumer counts as stuck. That time is longer
-// than sinks wait to fill a batch.
+// than any sink waits to fill a batch.
 func healthPatience(cfg *config.Config) time.Duration {
 	var wait time.Duration
 	for _, s := range cfg.Sinks {

@@ -80,8 +80,9 @@ func (r *gapRepair) countRemaining(ctx context.Context) {
 	_, _ = r.findDue(ctx)
 }
 
-// findDue counts the unrepaired gaps, and returns the gaps whose repair can begin. A gap is too new for one lease time,
-// because its former reader may still write records that it read before.
+// findDue counts the unrepaired gaps, and returns the gaps whose repair can begin. A gap is too new until one lease
+// time after it was found. During that time the former reader of its shard may still write records that it read
+// earlier.
 //
 // While a gap is too new, the other gaps wait, too. An outage causes gaps in many shards within moments, and one audit
 // repairs all of them. The wait ends when one of the other gaps is two lease times old.
@@ -110,8 +111,8 @@ func (r *gapRepair) findDue(ctx context.Context) (due []state.NotedGap, err erro
 }
 
 // isDue reports whether the repair of a gap that is not too new can begin. It cannot begin while another repair owns
-// the gap. A repair that left differences is repeated, whichever consumer made it, after pauses that grow with the age
-// of the gap.
+// the gap. A repair that left differences is repeated, also if another consumer made it. The pauses before the
+// repetitions grow with the age of the gap.
 func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	isOwned := g.Repair.Owner != "" && now.Before(g.Repair.Expires)
 	if isOwned {

@@ -51,7 +51,7 @@ type rateValues struct {
 	lastLetter time.Time // time of the last growth of letters; zero: never
 }
 
-// measure adds the counts of the ledger as those of the time now. Only one goroutine may call it.
+// measure adds the counts of the ledger l, which was read at the time now. Only one goroutine may call it.
 func (r *rates) measure(now time.Time, l pipeline.Ledger) {
 	isFirst := len(r.read.samples) == 0
 	next := rateValues{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)),

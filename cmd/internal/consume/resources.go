@@ -32,7 +32,7 @@ type resources struct {
 	stores *target.Stores
 
 	state      state.Store
-	readBefore string // the result of [stream.PriorReadText]
+	readBefore string // the leases prove earlier reads: the error for an empty state; "": no proof
 
 	target.Closers
 	announcing sync.WaitGroup
@@ -132,8 +132,9 @@ func (r *resources) announceStreams(
 	return refs, nil
 }
 
-// openStores opens the stores, and then the state. The lease table is opened later, because opening it also creates a
-// missing state table. Opening the state refuses to do that if the sinks have output of a lost state table.
+// openStores opens the stores, and then the state. If the state table is lost but the sinks have output that belongs to
+// it, opening the state fails and creates no new table. The lease table is opened later, because opening it creates a
+// missing state table without that check.
 func (r *resources) openStores(
 	ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, w io.Writer,
 ) (err error) {

@@ -26,7 +26,7 @@ type startup struct {
 	run     *consumerRun // nil: not started yet
 }
 
-// startStep calls do, a step of the start, until it succeeds. It retries for as long as a running consumer does.
+// startStep calls do, a step of the start. It repeats the call after transient errors, as [patience.Retry] does.
 func startStep[T any](ctx context.Context, s *startup, step string, do func() (T, error)) (T, error) {
 	log := cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	return patience.Retry(ctx, log, step, s.stepFailed, do)

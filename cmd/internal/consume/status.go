@@ -49,7 +49,8 @@ func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 	}
 }
 
-// status returns the status of this process. The coordinator, the ledger and the pipeline have reported its parts.
+// status returns the status of this process. st is the status of the coordinator, ledger has the counts of the
+// pipeline, and held has its partitions that are held back.
 func (c *consumerRun) status(st coordinator.Status, ledger pipeline.Ledger, held []pipeline.HeldBack) *fleet.Process {
 	p := newProcess(st, held)
 	p.Ledger = ledger

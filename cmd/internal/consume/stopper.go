@@ -37,8 +37,8 @@ func newStopper(ctx context.Context, timeout time.Duration) *stopper {
 	return s
 }
 
-// watch begins the hard stop. It counts signals itself, because the first signal also ends ctx, and watch may see
-// either of the two first.
+// watch begins the hard stop. It counts the signals itself: the first signal also begins the soft stop, and watch may
+// see the signal before or after the soft stop.
 func (s *stopper) watch(timeout time.Duration) {
 	signals := 0
 	var expired <-chan time.Time

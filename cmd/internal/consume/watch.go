@@ -19,8 +19,8 @@ const (
 )
 
 // watch shows the progress until ctx is done. On a terminal it shows a block. Elsewhere it prints a line a minute if
-// anything was read, is pending or fails. With --exit-when-idle it begins the stop when the stream is read, or when
-// --idle-timeout has passed without progress.
+// anything was read, is pending or fails. With --exit-when-idle it begins the stop when the stream is read to its end,
+// or when --idle-timeout has passed without progress.
 func (c *consumerRun) watch(ctx context.Context) {
 	interval := watchEvery
 	if c.o.exitWhenIdle > 0 {
@@ -67,7 +67,7 @@ func (c *consumerRun) watch(ctx context.Context) {
 	}
 }
 
-// stopIfRead begins the stop if the stream is read, or if --idle-timeout has passed without progress.
+// stopIfRead begins the stop if the stream is read to its end, or if --idle-timeout has passed without progress.
 func (c *consumerRun) stopIfRead(st coordinator.Status, ledger pipeline.Ledger, idle time.Duration) {
 	end, ended := c.consumer.AtEnd()
 	timedOut := c.o.idleTimeout > 0 && idle >= c.o.idleTimeout

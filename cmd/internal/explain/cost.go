@@ -74,10 +74,10 @@ type sinkCost struct {
 
 	// OtherTombstones has the write units with the other kind of tombstones; absent if the kind makes no difference
 	OtherTombstones float64 `json:"write_units_with_other_tombstones,omitempty"`
-	// Advice lists changes of the file that would cost less
+	// Advice lists edits of the configuration file that would lower the cost
 	Advice []string `json:"advice,omitempty"`
 
-	inPlace bool        // the view has tombstones: in_place
+	inPlace bool        // the view has the setting tombstones: in_place
 	idle    idleChanges // the changes that cost a read and no write
 }
 
@@ -109,7 +109,7 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 	})
 }
 
-// newCosts returns the rules of the sinks that write to DynamoDB, without a change.
+// newCosts returns costs that have the rules of the sinks that write to DynamoDB, and count no change yet.
 func newCosts(cfg *config.Config) costs {
 	c := costs{Sinks: []sinkCost{}, indexes: make(map[string]int)}
 	for _, sink := range cfg.Sinks {

@@ -82,7 +82,7 @@ func (c idleChanges) filter() (filter string, saved float64) {
 	return filter, saved
 }
 
-// droppedReads returns the read units of the changes whose prefix the filter of keepWritten drops.
+// droppedReads returns the read units of the changes that the filter returned by keepWritten drops.
 func (p prefixes) droppedReads() (units float64) {
 	for prefix, reads := range p.reads {
 		if !p.passesKey(prefix) {

@@ -21,8 +21,8 @@ type Printer struct {
 	Mask     *mask.Mask                                // Default: nothing is masked
 	Entities *entity.Set                               // Default: explanations name no entity
 
-	// Selects reports whether a record is printed. Required. The change of a record that could not be decoded has only
-	// the key, the key attributes and the sequence number. Each of these may be missing, too.
+	// Selects reports whether a record is printed. Required. If the record could not be decoded, its change has only
+	// the key, the key attributes and the sequence number, and each of these may be missing.
 	Selects func(*record.Change) bool
 
 	Limit  int64      // maximum number of explanations. Default: no limit
@@ -99,8 +99,8 @@ func (p Printer) explainUndecodable(before int64, e *record.RecordError) explana
 	}
 }
 
-// entityOf returns the entity of a change's item, by the rules of {@entity}. It returns nil if the file has no
-// entities.
+// entityOf returns the entity of a change's item, the same as {@entity} in a template. It returns nil if the file has
+// no entities.
 func (p Printer) entityOf(c *record.Change) *entityJSON {
 	if p.Entities == nil {
 		return nil

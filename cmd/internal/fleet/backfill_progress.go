@@ -57,7 +57,7 @@ func (f *BackfillProgress) readParts(ctx context.Context, backfills state.Backfi
 	return nil
 }
 
-// addFill adds the progress of a sink's backfill. It stays unknown if the backfill is not stored.
+// addFill adds the progress of a sink's backfill. The progress stays unknown if the backfill is not stored.
 func (s *PendingSink) addFill(obs *Observation) {
 	f, known := obs.Fills[s.Run]
 	if !known || f.Start.IsZero() {

@@ -179,7 +179,7 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 			b.More = b.Batches > 0
 			_, timedOut := errors.AsType[cli.NoAnswerError](context.Cause(ctx))
 			if timedOut && b.More {
-				return nil // a count up to the limit is an answer
+				return nil // the batches counted so far are enough for an answer
 			}
 			return cli.ExplainTimeout(ctx, functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err))
 		}

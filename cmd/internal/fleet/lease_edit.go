@@ -56,7 +56,7 @@ func resumeText(l leases.Lease) string {
 	case leases.TrimHorizon:
 		return "from the oldest record"
 	case leases.Latest, leases.AtTime:
-		if l.From.IsZero() { // only of Latest
+		if l.From.IsZero() { // possible only with Latest
 			return "from the newest record"
 		}
 		return "from the first record of " + l.From.UTC().Format(time.RFC3339) + " or later"
@@ -146,8 +146,8 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 	return e, nil
 }
 
-// setPosition sets the position of the next lease, and notes skipped records. It returns which records are read again;
-// "" if none are.
+// setPosition sets the position of e.Next, and sets e.Skipped if the new position may skip records. rereads describes
+// the records that are read again. It is "" if none are.
 func (e *leaseEdit) setPosition(to resetPosition, now time.Time) (rereads string, err error) {
 	l := e.Old
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
@@ -187,9 +187,9 @@ func (e *leaseEdit) setPosition(to resetPosition, now time.Time) (rereads string
 	return "", nil
 }
 
-// firstLease returns a lease for a shard that no consumer has begun, because records before the shard may be lost.
-// listed are the shards of the same stream, and existing are all leases. If a descendant of the shard has a lease, the
-// shard was read, and firstLease returns an error.
+// firstLease returns the first lease of a shard. No consumer has created that lease, because records before the shard
+// may be lost. listed are the shards of the same stream, and existing are all leases. If a descendant of the shard has
+// a lease, the shard was read, and firstLease returns an error.
 func firstLease(
 	stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease,
 ) (leases.Lease, error) {
@@ -210,7 +210,8 @@ func firstLease(
 	return first, nil
 }
 
-// isDescendant reports whether the shard of a lease descends from ancestor. parentOf has the parents of listed shards.
+// isDescendant reports whether the shard of a lease descends from ancestor. parentOf has the parent of each listed
+// shard, by the shard's id.
 func isDescendant(l leases.Lease, ancestor string, parentOf map[string]string) bool {
 	for _, shard := range append([]string{parentOf[l.Shard]}, l.Parents...) {
 		for ; shard != ""; shard = parentOf[shard] {

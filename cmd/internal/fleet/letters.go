@@ -37,7 +37,7 @@ func (o *statusOptions) countLetters(ctx context.Context, shared *sharedStores) 
 	}
 	ctx, cancel := cli.WithAnswerTimeout(ctx, countTimeout)
 	defer cancel()
-	var lettersErr, keysErr error // they ended the counts
+	var lettersErr, keysErr error // the errors that ended the count of letters and the count of keys
 	if o.Live {
 		lettersErr = l.countLive(ctx, shared)
 	} else {
@@ -51,7 +51,8 @@ func (o *statusOptions) countLetters(ctx context.Context, shared *sharedStores) 
 }
 
 // setUnknown notes that counts are incomplete. lettersErr ended the count of letters, and keysErr the count of
-// quarantined keys. A count up to a limit is an answer.
+// quarantined keys. If a limit ended the count of letters, setUnknown only sets Truncated, because the letters counted
+// so far are enough.
 func (l *Letters) setUnknown(ctx context.Context, lettersErr, keysErr error) {
 	timedOut := lettersErr != nil && ctx.Err() != nil
 	if errors.Is(lettersErr, errMaxLetters) || timedOut && len(l.Sinks) > 0 {

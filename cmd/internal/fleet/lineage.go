@@ -51,7 +51,7 @@ var stateWords = []struct {
 	{Reading, "being read"}, {Waiting, "waiting for their parents"}, {Done, "read to their end"},
 }
 
-// Text lists the counts, except the count of the state without.
+// Text lists the counts, and leaves out the count of the state except.
 func (n StateCounts) Text(except State) string {
 	return n.list(except, func(_ State, text string) string { return text })
 }

@@ -15,7 +15,8 @@ type Observation struct {
 	Source   string    // flags that name the source of a backfill, for hints: --scan
 	At       time.Time // by the clock of this machine; ages are relative to it
 	Leases   leases.Snapshot
-	// Silent has the consumers without a new heartbeat, by id, with how long each was watched: at least one lease time
+	// Silent has the consumers without a new heartbeat. It maps the id of each to the time for which it was watched, at
+	// least one lease time
 	Silent    map[string]time.Duration
 	Streams   []Stream
 	Gaps      []state.NotedGap
@@ -23,7 +24,7 @@ type Observation struct {
 	Letters   *Letters                    // nil: they were not counted
 	Births    []state.Birth               // recorded identities of all outputs
 	LeftOut   []state.Birth               // births of sinks that are in the file and may miss changes
-	Fills     map[string]BackfillProgress // by run: the backfills of Births
+	Fills     map[string]BackfillProgress // by run: the progress of the backfills that fill the outputs in Births
 	Functions []Function                  // functions that run the pipeline, as the flags name them
 	Tables    []string                    // tables whose streams the functions must read
 	Kinesis   string                      // ARN of the Kinesis stream that the functions read instead; "": none
@@ -51,7 +52,7 @@ type Letters struct {
 	// Sinks
 	Queued  int    `json:"queued,omitempty"`
 	Unknown string `json:"unknown,omitempty"` // reason why some or all letters could not be counted
-	Failed  bool   `json:"failed,omitempty"`  // the count failed; false: these letters are never counted
+	Failed  bool   `json:"failed,omitempty"`  // with Unknown: the count failed; false: it is never made
 
 	Reasons map[string]int `json:"reasons,omitempty"` // letters by class: write, plan, quarantined, ...
 	Oldest  *time.Time     `json:"oldest,omitempty"`  // time when the oldest counted letter was stored

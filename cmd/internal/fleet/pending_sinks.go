@@ -22,7 +22,7 @@ type PendingSink struct {
 	PartsDone *int       `json:"parts_done,omitempty"`     // number of parts that are written
 	Items     *int64     `json:"items,omitempty"`          // number of items that are written
 	Rate      *float64   `json:"items_a_second,omitempty"` // average since the start, pauses included
-	Left      *float64   `json:"seconds_left,omitempty"`   // estimate from the written parts; absent before the first
+	Left      *float64   `json:"seconds_left,omitempty"`   // estimated from written parts; absent if there are none
 }
 
 // addStages adds the sinks that are not live.

@@ -34,7 +34,7 @@ type Report struct {
 
 	HeldBackMore int `json:"held_back_more,omitempty"` // number of reasons beyond the maximum of a note
 
-	LossWarning time.Duration `json:"-"` // Observation.Urgent, with its default
+	LossWarning time.Duration `json:"-"` // Observation.Urgent, or its default
 }
 
 // LossIsNear reports whether a loss in the given number of seconds is a problem. nil means that no loss is known.
@@ -273,7 +273,7 @@ var problemKinds = []ProblemKind{
 // rank orders kinds as problemKinds does.
 func (k ProblemKind) rank() int { return slices.Index(problemKinds, k) }
 
-// Mild reports whether a problem of the kind loses nothing by itself, or ends by itself.
+// Mild reports whether problems of this kind lose no records by themselves, or end by themselves.
 func (k ProblemKind) Mild() bool {
 	switch k {
 	case WaitingSink, NotRepaired, DeadLetters, SilentConsumer, NoOwner, NotListed, ReadFailed:

@@ -22,12 +22,12 @@ type PageRequest struct {
 	Log        io.Writer // receives the address
 }
 
-// ServePage serves a page, and returns nil once ctx is done. It is a parameter of NewStatus, because the package of the
-// page imports this package.
+// ServePage serves a page, and returns nil once ctx is done. It is a parameter of NewStatus, because package page
+// imports this package.
 type ServePage func(ctx context.Context, p PageRequest) error
 
-// addPositional lets the value of --watch and of --serve be an argument, as in --watch 10s. Without it, a flag with an
-// optional value takes only --watch=10s.
+// addPositional lets users write the value of --watch and --serve as a separate argument, as in --watch 10s. Without
+// addPositional, a flag with an optional value takes only --watch=10s.
 func (o *statusOptions) addPositional(c *cobra.Command) {
 	c.Args = func(c *cobra.Command, args []string) error {
 		watch, serve := c.Flags().Changed("watch"), c.Flags().Changed("serve")

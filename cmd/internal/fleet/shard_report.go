@@ -59,7 +59,7 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 	case isBehind:
 		s.setLossIn(obs, lastRecord)
 	case isFailing:
-		s.setLossIn(obs, failing.Since) // records from before the failures are read
+		s.setLossIn(obs, failing.Since) // the records from before the failures were read
 	case owner.Pending == 0:
 		s.Records = &owner.Pending
 	case ownsOnlyThis:

@@ -48,7 +48,8 @@ func newTree(obs *Observation) tree {
 		}
 	}
 	for _, b := range obs.Leases.DamagedLeases {
-		// A row with a # and without a shard of that name is not a lease. It is the note that a stream was begun.
+		// If the name of a row has a # and no shard has that name, the row is not a lease. It is the note that a stream
+		// was begun.
 		isNote := t[b.Shard] == nil && strings.Contains(b.Shard, "#")
 		if !isNote {
 			t.node(b.Shard).brokenReason = b.Reason
@@ -191,7 +192,8 @@ func (t tree) childReadTooEarly(n *node) *node {
 	return nil
 }
 
-// startsBelowParent reports whether the first sequence number of a listed shard is not above the last one of a parent.
+// startsBelowParent reports whether the first sequence number of a listed shard is at or below the last sequence number
+// of one of its closed parents.
 func (t tree) startsBelowParent(n *node) bool {
 	if n.description == nil || n.description.First == "" {
 		return false

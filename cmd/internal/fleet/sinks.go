@@ -63,7 +63,7 @@ func (r *Report) addLetters(obs *Observation) {
 	}
 }
 
-// FailingText describes a sink that has failed for a time.
+// FailingText describes a sink that has failed for the duration failing.
 func FailingText(s state.FailingSink, failing time.Duration) string {
 	text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", s.Sink, FormatAge(failing),
 		cli.Count(s.Pending, "change"), s.Error)

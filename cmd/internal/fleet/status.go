@@ -306,9 +306,10 @@ func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *
 const watchPause = 500 * time.Millisecond
 
 // watch reads the heartbeats until each consumer has sent a new one, or for the time maxSilence. It returns the last
-// snapshot, and the silent consumers: those without a new heartbeat, with the time for which they were watched. If no
-// process has used the lease file for the time unusedFor, watch does not wait, and all consumers have been silent for
-// that time. If both times are 0, watch does not wait, and no consumer is silent.
+// snapshot and the silent consumers. A consumer is silent if it has sent no new heartbeat. silent maps the id of each
+// silent consumer to the time for which it was watched. If unusedFor is positive, no process has used the lease file
+// for that time. Then watch does not wait, and every consumer has been silent for unusedFor. If maxSilence and
+// unusedFor are both 0, watch does not wait, and no consumer is silent.
 func watch(
 	ctx context.Context, read func(context.Context) (leases.Snapshot, error), maxSilence, unusedFor time.Duration,
 ) (snapshot leases.Snapshot, silent map[string]time.Duration, err error) {
@@ -338,7 +339,7 @@ func watch(
 	}
 }
 
-// silentMembers returns the members whose heartbeat is still the one in heartbeats, by id. The value of each is
+// silentMembers returns, by id, the members whose heartbeat is still the one in heartbeats. Each value of the result is
 // watched, the time for which the members were watched.
 func silentMembers(
 	snapshot leases.Snapshot, heartbeats map[string]int64, watched time.Duration,
@@ -352,8 +353,9 @@ func silentMembers(
 	return silent
 }
 
-// listStreams lists the streams of each source table from the first unbegun one, at least the newest one, and the
-// streams of leases that have not ended. The error of a stream that cannot be listed is in its Err.
+// listStreams lists the shards of streams. It lists the streams of each source table that come after its last stream
+// with leases, and always its newest stream. It also lists the streams of leases that have not ended. If a stream
+// cannot be listed, its Err is set.
 func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, snapshot leases.Snapshot) []Stream {
 	var arns []string
 	var failed []Stream

@@ -29,8 +29,8 @@ type candidates struct {
 	wasRead     bool                // the exports were read
 }
 
-// addSuspect adds an item, or a place of an item in a sink, to those that an audit compares. sink is an index into the
-// sinks of the audit.
+// addSuspect adds an item, or a place of an item in a sink, to what an audit compares. sink is an index into the sinks
+// of the audit.
 type addSuspect = func(sink int, s run.Suspect)
 
 // openCandidates opens the exports of a job, and checks that they cover gaps.
@@ -91,14 +91,15 @@ func (c *candidates) addSuspects(ctx context.Context, add addSuspect) error {
 	return nil
 }
 
-// contains reports whether an item is in the exports. It can be wrong for a key with the hash of another item's key.
-// Then the audit compares one item more.
+// contains reports whether an item is in the exports. It may return true for an item outside the exports, if the hashes
+// of two keys are equal. Then the audit compares one item too many.
 func (c *candidates) contains(key item.Key) bool {
 	_, found := c.keyHashes[maphash.String(c.hashSeed, string(key))]
 	return found
 }
 
-// readIfUnread reads the keys of the exports if the audit did not, because it continued one that had read them.
+// readIfUnread reads the keys of the exports if the audit did not read them. An audit does not read them if it
+// continues an interrupted audit that did.
 func (c *candidates) readIfUnread(ctx context.Context) error {
 	if c.wasRead {
 		return nil

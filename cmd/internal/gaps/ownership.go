@@ -177,8 +177,8 @@ func (o *ownership) release(ctx context.Context) (int, error) {
 	})
 }
 
-// finish ends the ownership. It stores with each gap the result of its stored repair, and returns the number of gaps
-// that got a result.
+// finish ends the ownership. For each gap it calls result with the stored repair, and stores the repair that result
+// returns. It returns the number of gaps whose repair was stored.
 func (o *ownership) finish(
 	ctx context.Context, result func(stored state.GapRepair) state.GapRepair,
 ) (finished int, err error) {

@@ -155,8 +155,8 @@ func (j *Job) clearLeftOut(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// mergeRepairs returns the stored result of a repair. It includes the sinks that an earlier repair of the gap found
-// equal.
+// mergeRepairs returns the repair to store with a gap. earlier is the stored repair of that gap. The result includes
+// the sinks that earlier found equal.
 func (j *Job) mergeRepairs(earlier, repair state.GapRepair) state.GapRepair {
 	repair.Run = earlier.Run
 	equalSinks := slices.Clone(repair.Sinks)
@@ -289,7 +289,7 @@ func repairableFindings(s *run.Summary) (n int64) {
 	return n
 }
 
-// subjectOf returns the subject of a repair, a hash. An interrupted repair continues if its subject is the same.
+// subjectOf returns a hash of what a repair works on. An interrupted repair continues if its subject is the same.
 func subjectOf(gaps []state.NotedGap, leftOut []state.Birth, how string, exports []string) (string, error) {
 	var extents []record.Gap
 	for _, g := range gaps {

@@ -52,7 +52,7 @@ func CheckNotTooEarly(gaps []state.NotedGap, leftOut []state.Birth, maxDelay tim
 }
 
 // CheckStopped returns an error if the reading is stopped at a gap. In that case the later records are not in the sinks
-// yet, and may be lost, too. The error names a command with these flags.
+// yet, and may be lost, too. The error names a command that has the given flags.
 func CheckStopped(gaps []state.NotedGap, snapshot leases.Snapshot, flags string) error {
 	for _, g := range gaps {
 		reason := shardStopReason(g.Shard, snapshot)
@@ -85,8 +85,9 @@ func shardStopReason(shard string, snapshot leases.Snapshot) string {
 }
 
 // streamStopReason returns the reason why the reading is stopped at the gap before the stream of that ARN, or "" if it
-// is not. The gap is passed if a lease belongs to that stream or to a later one. A stream that ended long ago has no
-// lease any more. ARNs of one table's streams end with their times, so later streams have larger ARNs.
+// is not. The gap is passed if a lease belongs to that stream or to a later stream. Later streams count because a
+// stream that ended long ago has no lease any more. The ARN of a stream ends with its time, so among the streams of one
+// table a later stream has a larger ARN.
 func streamStopReason(streamARN string, snapshot leases.Snapshot) string {
 	isPassed := func(l leases.Lease) bool { return l.Stream >= streamARN }
 	if len(snapshot.Leases) == 0 || slices.ContainsFunc(snapshot.Leases, isPassed) {

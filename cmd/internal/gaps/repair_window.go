@@ -81,7 +81,8 @@ func uncoveredWindows(wanted, covered []window) (uncovered []window) {
 	return uncovered
 }
 
-// without returns the parts of w that are in no window of covered, which are in order and do not overlap.
+// without returns the parts of w that are in no window of covered. The windows of covered must be in order and must not
+// overlap.
 func (w window) without(covered []window) (parts []window) {
 	for _, c := range covered {
 		overlaps := c.to.After(w.from) && c.from.Before(w.to)

@@ -34,7 +34,7 @@ type LeftOut struct {
 	Started time.Time `json:"started"` // when the last process without the sink was started
 }
 
-// newReport returns the report of what a pipeline has noted. flags are the flags of the commands that it names.
+// newReport returns the report of what a pipeline has noted. flags are the flags of the commands in the report.
 func newReport(pipeline, flags string, noted notes, notRepairable []string) *Report {
 	r := &Report{Pipeline: pipeline, Gaps: []fleet.Gap{}}
 	for _, g := range noted.gaps {

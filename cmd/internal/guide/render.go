@@ -128,8 +128,8 @@ func (r *renderer) table(lines []string, folder string) (rest []string) {
 	return lines
 }
 
-// wrapWords returns words in lines of the width. The first line begins with firstPrefix, and each other line with
-// restPrefix.
+// wrapWords returns words in lines of at most width characters. The first line begins with firstPrefix, and each other
+// line with restPrefix.
 func wrapWords(firstPrefix, restPrefix string, words []string) string {
 	var text strings.Builder
 	text.WriteString(firstPrefix)

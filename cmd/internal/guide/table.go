@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// renderTable returns a table in columns. If they would be wider than the text of the guide, it returns the rows one
-// below the other.
+// renderTable returns a table in columns. If the columns would be wider than the text of the guide, it returns each row
+// as an item of a list.
 func renderTable(lines []string) string {
 	head := rowCells(lines[0])
 	var rows [][]string

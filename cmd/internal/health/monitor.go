@@ -12,7 +12,7 @@ import (
 // Options are the timeouts of a [Monitor].
 type Options struct {
 	// Patience is the time without a finished record after which a consumer with pending records is stuck. It must be
-	// longer than sinks wait for a batch. Default: 2m
+	// longer than sinks wait to fill a batch. Default: 2m
 	Patience time.Duration
 	Silence  time.Duration // time without an answer after which a consumer is dead. Default: 30s
 	Every    time.Duration // interval of the [Server]'s calls of [Source], and their timeout. Default: 1s

@@ -20,8 +20,8 @@ type Source func(ctx context.Context) (Facts, error)
 // Verdict in the answer of /status, and has the answers of other paths.
 //
 // A request may name the host of another machine (package ownhost). /status and the page answer that request with 403.
-// So does /metrics while the server listens on a loopback address. On other addresses, a scraper may use any name of
-// the machine.
+// /metrics answers it with 403 only while the server listens on a loopback address. On other addresses, a scraper may
+// use any name of the machine.
 type Server struct {
 	monitor *Monitor
 	source  Source

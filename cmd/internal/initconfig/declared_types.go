@@ -132,7 +132,8 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// sensitivePaths returns the path of each attribute of items that looks sensitive, except the key attributes.
+// sensitivePaths returns the paths of the attributes and members whose names look sensitive. It leaves out the key
+// attributes.
 func sensitivePaths(items *entity.Sampled, keys []string) (paths []string) {
 	for _, name := range slices.Sorted(maps.Keys(items.Members)) {
 		if !slices.Contains(keys, name) {
@@ -142,7 +143,8 @@ func sensitivePaths(items *entity.Sampled, keys []string) (paths []string) {
 	return paths
 }
 
-// pathsIn returns the path of an attribute if its name looks sensitive, and otherwise those of its members that do.
+// pathsIn returns the path of an attribute if its name looks sensitive. Otherwise it returns the paths of the
+// attribute's members whose names do.
 func pathsIn(s *entity.Sampled, name, path string) (paths []string) {
 	isMap := s.Kind() == item.KindM
 	if looksSensitive(name) {

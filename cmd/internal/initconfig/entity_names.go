@@ -19,7 +19,7 @@ func nameEntities(entities []*draftEntity) {
 	}
 }
 
-// freeName returns a name that is not taken, from the last texts of the keys.
+// freeName returns a name that is not taken. It makes the name from the last fixed texts in the patterns of the keys.
 func (k *draftEntity) freeName(taken map[string]bool) string {
 	partitionText, sortText, sortKeyVaries := pascal(k.key[0].lastText()), "", true
 	if len(k.key) > 1 {

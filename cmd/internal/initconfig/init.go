@@ -183,8 +183,9 @@ func (o *options) read(ctx context.Context, s cli.Streams) (*sample.Sample, erro
 	return items, nil
 }
 
-// setKeys sets the names of the key attributes. They are those of --keys. Without --keys they are those that the sample
-// declares, or else those that guessKeys finds. It returns an error if an item has no such attribute.
+// setKeys sets the names of the key attributes. It takes them from --keys. Without --keys it takes the names that the
+// sample declares, or else the names that guessKeys finds. It returns an error if an item lacks one of these
+// attributes.
 func (o *options) setKeys(s *sample.Sample) error {
 	switch {
 	case len(o.keys) > 2:

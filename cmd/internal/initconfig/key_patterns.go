@@ -84,7 +84,8 @@ func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 	return found
 }
 
-// countTexts counts the texts before the first separator, those in capitals after it, and the values without one.
+// countTexts counts the texts in the values of a key attribute. first has the texts before the first separator, and
+// inner the texts in capitals after it. whole has the values without a separator.
 func countTexts(items []item.Image, attribute string) (first, inner, whole map[string]int) {
 	first, inner, whole = make(map[string]int), make(map[string]int), make(map[string]int)
 	for _, m := range items {
@@ -106,8 +107,8 @@ func countTexts(items []item.Image, attribute string) (first, inner, whole map[s
 	return first, inner, whole
 }
 
-// addFrequent adds the counted texts that pattern matches, and names that several items have. It adds none if there are
-// too many. items is the number of all items.
+// addFrequent adds the texts in counts that pattern matches, and the names that several items have. It adds nothing if
+// counts has more than maxPrefixes texts. items is the number of all items.
 func (p prefixes) addFrequent(counts map[string]int, pattern *regexp.Regexp, items int) {
 	if len(counts) > maxPrefixes {
 		return
@@ -156,8 +157,8 @@ func (p prefixes) keyForm(m item.Image, attribute string) string {
 	return form
 }
 
-// findEntities groups the items by the forms of their keys, larger groups first. It marks overlapping kinds. omitted
-// are the kinds with the fewest items, if there are more than maxEntities.
+// findEntities groups the items by the forms of their keys, larger groups first. It marks overlapping kinds. If there
+// are more than maxEntities kinds, omitted has those with the fewest items.
 func findEntities(items []item.Image, keys []string) (entities, omitted []*draftEntity) {
 	entities = groupByForm(items, keys)
 	mostItemsFirst := func(a, b *draftEntity) int { return cmp.Compare(len(b.items), len(a.items)) }
@@ -225,7 +226,8 @@ func shortest(form string) string {
 	return form
 }
 
-// newKeyPart returns the pattern of a form. It has additional names if all keys have these parts.
+// newKeyPart returns the pattern of a form. If all keys have more parts than the form, the pattern has a name for each
+// additional part.
 func newKeyPart(attribute, form string, items []item.Image) keyPart {
 	p := keyPart{attribute: attribute}
 	if form == "?" {

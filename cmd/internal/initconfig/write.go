@@ -104,8 +104,8 @@ func (d *draft) writeEntity(k *draftEntity, s *entity.Sampled) {
 	}
 	d.line("  %s%s:", comment, k.name)
 	d.line("  %s  key: {%s}", comment, d.keyPatterns(k.entity))
-	// With more than maxAttributes names, s is incomplete. A file that declared only some attributes would make the
-	// other ones errors.
+	// With more than maxAttributes names, s is incomplete. If the file declared only some of the attributes, each other
+	// attribute would be an error.
 	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
 		d.line("  %s  attributes: %s", comment, declared)
 	}

@@ -146,7 +146,7 @@ func Change(d record.DecoderOptions, event string, v record.ViewType, keys, imag
 	return record.OneChange(record.NewDecoder(d).Decode(append(b, "}}"...)))
 }
 
-// splitEscaped splits a text at commas. A backslash before a comma or a backslash makes it part of the text.
+// splitEscaped splits a text at commas. A backslash makes a comma or backslash that follows it part of the text.
 func splitEscaped(text string) []string {
 	var parts []string
 	var part strings.Builder

@@ -87,7 +87,7 @@ func maskText(m *mask.Mask, text string, v item.Value) string {
 type LetterJSON struct {
 	ID       string          `json:"id"`
 	Sink     string          `json:"sink,omitempty"`
-	Sinks    []string        `json:"sinks,omitempty"` // of a line of a snapshot: the sinks of its backfill
+	Sinks    []string        `json:"sinks,omitempty"` // for a line of a snapshot: the sinks of its backfill
 	Class    string          `json:"class"`
 	Error    string          `json:"error"`
 	Key      item.Key        `json:"key,omitempty"`
@@ -122,6 +122,6 @@ func EverySink(name string) string { return cmp.Or(name, "(every sink)") }
 // MaskedJSON returns the JSON form of a letter, masked by m, with the ID of the letter.
 func MaskedJSON(m *mask.Mask, l pipeline.DeadLetter) LetterJSON {
 	shown := NewLetterJSON(Mask(m, l))
-	shown.ID = deadletter.ID(&l) // the ID of the stored letter; that of the masked one would differ
+	shown.ID = deadletter.ID(&l) // the ID of the stored letter; the masked letter would have another ID
 	return shown
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 )
 
-// view is a Status as the data of the templates.
+// view is the data of the templates, made from a Status.
 type view struct {
 	Pipeline string
 	Headline headline
@@ -100,7 +100,7 @@ func (c column) Class(t tone) string {
 type cell struct {
 	Text  string
 	Tone  tone
-	Depth int // of a shard: its depth below shown parents, which indents it
+	Depth int // for a shard: number of shown generations above it; the cell is indented by this depth
 }
 
 // tone is the importance of a text. It is a class of the stylesheet, which shows it as a colour. The words of the text
@@ -139,9 +139,9 @@ func newView(o Options, s Status, now time.Time) *view {
 	return v
 }
 
-// staleAfter is the age from which a report is not shown. It is long enough for a look, which reads all stores, the
-// pause after it and the next look, even if the stores are large. Usually the next report or error comes within
-// seconds.
+// staleAfter is the age from which a report is not shown. A look reads all stores. Even if the stores are large,
+// staleAfter is long enough for a look, the pause after it, and the next look. Usually the next report or error comes
+// within seconds.
 const staleAfter = 45 * time.Second
 
 // maxProblems is the maximum number of listed problems.

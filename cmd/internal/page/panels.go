@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// sinksPanel shows the sinks of this process, failing ones first. Below them it shows the failing sinks and waiting
-// shards that all consumers note in their heartbeats.
+// sinksPanel shows the sinks of this process, failing ones first. Below them it shows the failing sinks and the held
+// back shards that all consumers have noted in the state.
 func sinksPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Sinks"}
 	if s.Consumer != nil {

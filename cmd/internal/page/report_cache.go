@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// ReportCache keeps the newest report of a fleet. A report takes a look, which reads the stores that all consumers
+// ReportCache keeps the newest report of a fleet. A report is made by a look, which reads the stores that all consumers
 // share. [ReportCache.Run] looks only after a report was requested.
 type ReportCache struct {
 	read   func(context.Context) (*fleet.Report, error)
@@ -96,7 +96,7 @@ func (l *ReportCache) wakeRun() {
 	}
 }
 
-// Run looks after calls of Latest and Within, until ctx is done. Calls during a look cause only one more look.
+// Run looks after calls of Latest and Recent, until ctx is done. Calls during a look cause only one more look.
 func (l *ReportCache) Run(ctx context.Context) {
 	for {
 		select {

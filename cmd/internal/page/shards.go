@@ -98,7 +98,8 @@ func lineageBlocks(r *fleet.Report) (blocks []block) {
 }
 
 // streamLineage returns the lineage of a stream: its shards as a tree, in folds. It leaves out the shards that are read
-// to their end. foldsBefore is the number of folds of the streams before, and folds includes those of the stream.
+// to their end. foldsBefore is the number of folds of the earlier streams. The result folds also counts the folds of
+// this stream.
 func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int) (blocks []block, folds int) {
 	folds = foldsBefore
 	var shards []*fleet.Shard
@@ -139,7 +140,7 @@ func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int)
 	return blocks, folds
 }
 
-// lineageFold returns a fold of shards. It adds their depths to those of the shards before.
+// lineageFold returns a fold of shards. It adds them to depths, which has the shards of the folds before.
 func lineageFold(r *fleet.Report, shards []*fleet.Shard, depths fleet.Lineage, title string) block {
 	t, states := newTable("Lineage", shardColumns...), make(fleet.StateCounts)
 	for _, sh := range shards {

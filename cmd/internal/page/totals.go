@@ -64,7 +64,7 @@ func pendingTotal(r *fleet.Report) total {
 	return fleetTotal(r, total{Label: "Pending", Scope: allConsumers, Value: formatCount(pending), Note: "records read, not everywhere yet"})
 }
 
-// fleetTotal returns t; unknown if the report cannot have consumers.
+// fleetTotal returns t. If the report cannot have consumers, the value of the result is unknown.
 func fleetTotal(r *fleet.Report, t total) total {
 	if r.NoConsumersReason != "" && len(r.Functions) == 0 {
 		t.Value, t.Tone, t.Note = unknown, dim, "there are no leases"

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// costFlags are the flags that compute the cost of filling new sinks.
+// costFlags are the flags for computing the cost of filling new sinks.
 type costFlags struct {
 	items  []string
 	keys   []string
@@ -109,7 +109,7 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 	return r.Cost.scale(o.total, reader)
 }
 
-// addSample adds the cost of all items of a sample. It returns the number of those that cannot be decoded.
+// addSample adds the cost of all items of a sample. It returns the number of items that cannot be decoded.
 func (c *cost) addSample(
 	ctx context.Context, reader *sampleReader, planner *pipeline.Pipeline,
 ) (undecodable int, err error) {
@@ -125,8 +125,9 @@ func (c *cost) addSample(
 	return undecodable, nil
 }
 
-// openSample opens the items from which the cost is computed. They are those of --items, or with --live some items of
-// the table. If it can open neither, it sets c.Unknown and returns nil.
+// openSample opens the items from which the cost is computed. They are the items in the files of --items. Without
+// --items, and with --live, they are some items of the table. If it can open neither, it sets c.Unknown and returns
+// nil.
 func (o *options) openSample(ctx context.Context, cfg *config.Config, c *cost) (*sampleReader, error) {
 	decoder := record.SnapshotOptions{DecoderOptions: o.Decoder(cfg), Keys: o.keys, Kinesis: cfg.Source.Kinesis != ""}
 	switch {

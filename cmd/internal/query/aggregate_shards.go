@@ -11,14 +11,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// shards has the sinks whose settings spread their output over shards. A shard is one of the partitions that share the
-// rows of a busy one.
+// shards has the sinks whose settings spread their output over shards. A shard is one of the partitions over which the
+// rows of a busy partition are spread.
 type shards struct {
-	groups []view.GroupRows // groups of all aggregates; those of other tables have no rows in t
-	views  []spreadView     // views whose table is t
+	groups []view.GroupRows // groups of all aggregates with shards; if one writes to another table, no row matches
+	views  []spreadView     // views with shards that write to the table
 }
 
-// shardsOf returns the sinks among fingerprints whose settings spread the rows of the table t.
+// shardsOf returns the sinks that spread rows of the table t. It finds them by the settings in fingerprints.
 func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (all shards, err error) {
 	for f, err := range fingerprints {
 		if err != nil {
@@ -34,8 +34,8 @@ func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (a
 	return all, nil
 }
 
-// groupsOf returns the groups of the aggregate with these settings. The sink may be another one than an aggregate. In
-// that case the groups have no shards.
+// groupsOf returns the groups of the aggregate whose settings are f. If f has the settings of another kind of sink, the
+// groups have no shards.
 func groupsOf(f state.Fingerprint, t view.Table) view.GroupRows {
 	g := view.GroupRows{Table: t, Aggregate: f.Sink}
 	g.Shards, _ = strconv.Atoi(f.Settings["aggregate.shards"]) // a missing setting means 1; Shards is 0 then

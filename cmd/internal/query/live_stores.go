@@ -163,7 +163,8 @@ func (c queueCount) String() string {
 		c.Messages, c.InFlight)
 }
 
-// showQueues prints the number of waiting messages in the queue of the notify sink in args, or of all.
+// showQueues prints the number of waiting messages in the queue of the notify sink that args name. If args are empty,
+// it prints the numbers of all queues.
 func (l liveStores) showQueues(ctx context.Context, args []string, out *cli.Results) error {
 	names, err := l.queueSinks(args)
 	if err != nil {
@@ -194,7 +195,8 @@ func (l liveStores) showQueues(ctx context.Context, args []string, out *cli.Resu
 	return nil
 }
 
-// queueSinks returns the name in args, which must be a notify sink with a queue, or the names of all.
+// queueSinks returns the name in args, which must be the name of a notify sink with a queue. If args are empty, it
+// returns the names of all such sinks.
 func (l liveStores) queueSinks(args []string) ([]string, error) {
 	var names []string
 	for _, s := range l.cfg.Sinks {

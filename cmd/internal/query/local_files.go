@@ -50,7 +50,7 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// localArchive opens the archive of the bucket in args, or the only one.
+// localArchive opens the archive of the bucket that args name, or the only archive if args are empty.
 func localArchive(dir local.Dir, args []string) (archive.Lister, error) {
 	bucket, err := chooseFile(args, filepath.Dir(dir.Archive("x")), "bucket", "")
 	if err != nil {
@@ -94,7 +94,7 @@ func (o *options) newEvents(s cli.Streams) *cobra.Command {
 	}
 }
 
-// showEvents prints the events of the sink in args, or of the only one.
+// showEvents prints the events of the sink that args name, or of the only sink with events if args are empty.
 func showEvents(dir local.Dir, args []string, out *cli.Results) error {
 	sink, err := chooseFile(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
 	if err != nil {
@@ -111,7 +111,8 @@ func showEvents(dir local.Dir, args []string, out *cli.Results) error {
 	return nil
 }
 
-// chooseFile returns the name in args, or the only name in the folder.
+// chooseFile returns the name in args, or the only name in the folder if args are empty. noun is the word for a name.
+// The names leave out suffix, the end of the files' names.
 func chooseFile(args []string, folder, noun, suffix string) (string, error) {
 	existing, err := names(folder, suffix)
 	if err != nil {

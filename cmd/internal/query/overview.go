@@ -34,7 +34,7 @@ func (o overview) list(ctx context.Context, log *slog.Logger) error {
 	return o.dead(ctx, log)
 }
 
-// add prints a line for a store with n units. unit is the word for one of them, such as row.
+// add prints a line for a store with n units. unit is the word for one unit, such as row.
 func (o overview) add(kind, name string, n int64, unit string) error {
 	type entry struct {
 		Kind string `json:"kind"`
@@ -46,7 +46,7 @@ func (o overview) add(kind, name string, n int64, unit string) error {
 	})
 }
 
-// addCount prints a line for a store that has as many units as the sequence all has values.
+// addCount prints a line for a store. Its number of units is the number of values in the sequence all.
 func addCount[T any](o overview, kind, name string, all iter.Seq2[T, error], unit string) error {
 	var n int64
 	for _, err := range all {

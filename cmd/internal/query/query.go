@@ -124,7 +124,7 @@ func (o *options) run(
 
 // choose returns the name in args, which must be one of names. Without args it returns the only one of names. The error
 // is emptyError if there are no names, and ambiguousError with the names if args are empty and there are several. noun
-// is the word for a name, for the error of an unknown name.
+// is the word for a name in the error about an unknown name.
 func choose(args, names []string, emptyError, noun, ambiguousError string) (string, error) {
 	switch {
 	case len(names) == 0:

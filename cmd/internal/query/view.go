@@ -70,7 +70,7 @@ With --live a read without --pk scans the whole table.`,
 	return c
 }
 
-// showLocal prints the rows of the table in args, or of the only one.
+// showLocal prints the rows of the table that args name, or of the only table if args are empty.
 func (q viewQuery) showLocal(
 	ctx context.Context, dir local.Dir, args []string, out *cli.Results, errs io.Writer,
 ) error {

@@ -137,7 +137,7 @@ func (q *viewQuery) parse() (err error) {
 }
 
 // cutKeys returns the two keys of --between, which a comma separates. A comma inside a key in DynamoDB JSON is part of
-// the key. isValid is false if there is no separator, or if more than one comma could be it.
+// the key. isValid is false if there is no separator, or if more than one comma could be the separator.
 func cutKeys(between string) (low, high string, isValid bool) {
 	low, high, hasComma := strings.Cut(between, ",")
 	if strings.HasPrefix(between, "{\"") {
@@ -155,8 +155,8 @@ func cutKeys(between string) (low, high string, isValid bool) {
 	return low, high, hasComma && !isAmbiguous
 }
 
-// readRows returns the selected rows of a table. It also returns the partition that it reads, for a cursor behind the
-// last row. A partition without Keys has no cursor, so --after cannot continue the read.
+// readRows returns the selected rows of a table. It also returns the partition that it reads, from which the caller
+// makes a cursor after the last row. A partition without Keys has no cursor, so --after cannot continue the read.
 func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s shards) (
 	iter.Seq2[view.Row, error], view.Partition, error,
 ) {
@@ -190,7 +190,7 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 	return partition.Rows(ctx, mergedReader{db, s.groups}, read), partition, nil
 }
 
-// partitionKeys returns the partition keys that pk names, also those of shards.
+// partitionKeys returns the partition keys that q.pk names. For a view with shards it returns the keys of all shards.
 func (q viewQuery) partitionKeys(t view.Table, s shards) (keys []item.Value, err error) {
 	isSpread := strings.Contains(q.pk, shardPlaceholder)
 	switch {
@@ -235,7 +235,7 @@ func (q viewQuery) numberHint() string {
 func (q viewQuery) hint(s shards) string {
 	hasRange := q.between != "" || q.beginsWith != "" || q.after != ""
 	if hasRange {
-		return "" // the partition can exist and only the range be empty
+		return "" // the partition may exist although no row is in the range
 	}
 	numberHint := q.numberHint()
 	if numberHint != "" && len(s.views) == 0 {

@@ -37,8 +37,8 @@ func (n *Narrowing) Add(c *cobra.Command) {
 // Given reports whether at least one of the flags is given.
 func (n *Narrowing) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" || n.Filter != "" }
 
-// Build returns the selection of the flags, for a table with this partition key. It returns nil if the flags select all
-// items.
+// Build returns the selection of the flags. partitionKey is the name of the table's partition key. Build returns nil if
+// the flags select all items.
 func (n *Narrowing) Build(cfg *config.Config, partitionKey string) (*snapshot.ItemSelection, error) {
 	narrowing, err := snapshot.NewItemSelection(snapshot.NarrowingOptions{
 		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter,

@@ -45,7 +45,7 @@ func (in *Input) Load() (*config.Config, error) {
 
 // Source returns the options to read saved records. A record that names no stream gets the ARN of --stream-arn,
 // otherwise the ARN in the configuration. Without both, all records must name their stream, or none. A mixture would be
-// out of order, because a change without an ARN counts as older than every change with one.
+// out of order, because a change without an ARN counts as older than every change with an ARN.
 func (in *Input) Source(cfg *config.Config, s cli.Streams, paths []string) replay.Options {
 	return replay.Options{Paths: paths, Stdin: s.In, Decoder: in.Decoder(cfg), Skipped: func(path string, why error) {
 		fmt.Fprintf(s.Err, "left out %s: %v\n", path, why)

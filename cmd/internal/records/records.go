@@ -64,8 +64,8 @@ func parseTime(flag, text string) (time.Time, error) {
 }
 
 // Open returns a source that reads o.Paths in their order. A path is a file, a folder, - for o.Stdin, or an archive
-// s3://BUCKET/PREFIX. Of an archive, only the changes in the period are read. A repeated read of an archive is printed
-// to w.
+// s3://BUCKET/PREFIX. The source reads only those changes of an archive that are in the period p. If it repeats a read
+// of an archive, it prints that to w.
 func Open(ctx context.Context, o replay.Options, p Period, w io.Writer) (Source, error) {
 	from, to, err := p.bounds()
 	if err != nil {
@@ -95,7 +95,8 @@ func Open(ctx context.Context, o replay.Options, p Period, w io.Writer) (Source,
 	return inputs, nil
 }
 
-// splitAtArchives divides paths into lists for one source each, in their order. An archive in S3 is a list of its own.
+// splitAtArchives divides paths into lists, and keeps their order. One source reads each list. An archive in S3 is a
+// list of its own.
 func splitAtArchives(paths []string) (lists [][]string) {
 	for len(paths) > 0 {
 		n := 1
@@ -148,7 +149,7 @@ type chain struct {
 	finished replay.Progress // progress of the finished inputs
 }
 
-// Read returns the next page. At the end of an input it continues with the next one.
+// Read returns the next page. At the end of an input it continues with the next input.
 func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
 	for len(c.pending) > 0 {
 		page, err := c.pending[0].Read(ctx)

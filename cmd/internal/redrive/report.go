@@ -21,7 +21,7 @@ func (o *options) printReport(s cli.Streams, r redrive.Report) error {
 	return cli.Print(s.Out, o.format, reportJSON{r, o.dryRun, r.Left()}, func(w io.Writer) { o.write(w, r) })
 }
 
-// writeNone says that no letter is selected, and how to find those that there are.
+// writeNone says that no letter is selected, and how to see the classes and keys of the existing letters.
 func (o *options) writeNone(w io.Writer) {
 	fmt.Fprintln(w, "there are no such dead letters")
 	if len(o.classes) > 0 {

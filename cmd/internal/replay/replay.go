@@ -165,8 +165,8 @@ func (o *options) checkCustom(cfg *config.Config, s cli.Streams) error {
 	return nil
 }
 
-// holdCustom returns the option that holds back Go sinks, which then get no changes. It holds back each one that
-// --custom does not name, and prints its name.
+// holdCustom returns the option that holds back Go sinks, which then get no changes. It holds back each Go sink that
+// --custom does not name, and prints the name of that sink.
 func (o *options) holdCustom(cfg *config.Config, s cli.Streams) sinks.Option {
 	heldSinks := slices.DeleteFunc(sinks.CustomSinks(cfg, s.Extensions...), func(name string) bool {
 		return slices.Contains(o.custom, name)

@@ -129,7 +129,7 @@ func (s Summary) Write(w io.Writer) {
 	}
 }
 
-// writeSinks prints the counts of each sink, and the filters of sinks that dropped changes.
+// writeSinks prints the counts of each sink. For each filter of a sink it prints how many changes the filter dropped.
 func (s Summary) writeSinks(w io.Writer) {
 	cli.PrintCounts(w, s.Ledger.Sinks, 2, []string{
 		"routed", "written", "superseded", "no effect", "coalesced", "suppressed", "dead letters", "quarantined", "revoked",

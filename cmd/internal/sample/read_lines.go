@@ -84,7 +84,7 @@ func openUnzipped(path string) (f *os.File, in *bufio.Reader, err error) {
 }
 
 // readItems adds the items of a file with one item per line. If the first line is not an item, readItems ends, and
-// returns it as otherLine.
+// returns that line as otherLine.
 func (out *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, otherLine []byte, err error) {
 	var readErr error
 	for n := 1; readErr == nil && len(out.Items) < maxItems; n++ {

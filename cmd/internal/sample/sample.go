@@ -85,8 +85,8 @@ func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []strin
 	return nil
 }
 
-// add adds the item of a change. The item is the new image. If there is none, it is the old image, and if there is none
-// either, the keys.
+// add adds the item of a change. The item is the new image. Without a new image it is the old image, and without both
+// it is the keys.
 func (out *Sample) add(c *record.Change) {
 	m := c.New
 	if !m.Exists() {

@@ -16,8 +16,9 @@ type seenHeartbeat struct {
 	since     time.Time // when this heartbeat was first seen
 }
 
-// Observe notes the heartbeats of members, which were read at the time now. It returns the ids of the consumers without
-// a new heartbeat for maxSilence or longer. The value is the time since the last heartbeat was first seen.
+// Observe notes the heartbeats of members, which were read at the time now. It returns, by id, the consumers without a
+// new heartbeat for maxSilence or longer. Each value of the result is the time since the last heartbeat of the consumer
+// was first seen.
 func (w *HeartbeatWatch) Observe(
 	members []leases.Member, now time.Time, maxSilence time.Duration,
 ) map[string]time.Duration {

@@ -13,8 +13,8 @@ import (
 )
 
 // refuseGlobalTable returns an error if the table of a stream is a global table, or if it is unknown whether it is one.
-// A shard of a global table may have only one reader, and a consumer is one (Developer Guide, "Reading and processing a
-// stream").
+// A shard of a global table may have only one reader (Developer Guide, "Reading and processing a stream"), and that may
+// be a consumer.
 func refuseGlobalTable(ctx context.Context, tables dynamodb.DescribeTableAPIClient, ref shardreader.StreamRef) error {
 	arn, _, _ := strings.Cut(ref.ARN, "/stream/")
 	out, err := tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &arn})

@@ -20,7 +20,7 @@ type selection struct {
 	mask        *mask.Mask
 }
 
-// setEntities sets the names of --of. It returns an error if the file has no entity of a name.
+// setEntities sets the names of --of. It returns an error if one of the names is not the name of an entity in the file.
 func (s *selection) setEntities(names []string, file string) error {
 	s.entityNames = names
 	for _, name := range names {

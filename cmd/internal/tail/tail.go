@@ -137,7 +137,8 @@ func (o *options) printer(cfg *config.Config, table config.Table) (explain.Print
 	}, nil
 }
 
-// difference explains a change by the difference between its images. It has nothing about filters and sinks.
+// difference explains a change by the difference between its images. The explanation says nothing about filters and
+// sinks.
 func difference(c *record.Change) pipeline.Explanation {
 	x := pipeline.Explanation{Change: c}
 	if c.Old.Exists() && c.New.Exists() {

@@ -105,6 +105,7 @@ func emptyFolder(dir string, entries []fs.DirEntry) error {
 	return nil
 }
 
-// ownNames match the names of tablewake's files in a --local folder. Folders of older formats have search.
+// ownNames match the names of tablewake's files in a --local folder. Folders of older formats also have a folder named
+// search.
 var ownNames = regexp.MustCompile(
 	`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?leases\.json.*|archive|events|dead|search)$`)

@@ -22,8 +22,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// openLive prints the names of the real stores of cfg to w, and opens the stores. It returns cfg.NotLive as an error if
-// that has problems, such as a secret in the file. tel may be nil.
+// openLive prints the names of the real stores of cfg to w, and opens the stores. If cfg.NotLive has problems, such as
+// a secret in the file, openLive returns them as the error. tel may be nil.
 func openLive(
 	ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option,
 ) (*Stores, error) {
@@ -57,9 +57,9 @@ func LoadAWS(ctx context.Context) (awssdk.Config, error) {
 	return sdk, checkCredentials(ctx, sdk)
 }
 
-// checkCredentials returns an error if there are no credentials. Without this check every call would fail, each with
-// another text. checkCredentials ignores other errors of the credentials, because a server of credentials may answer
-// later.
+// checkCredentials returns an error if there are no credentials. Without this check every call would fail, and each
+// with a different text. checkCredentials ignores other errors of the credentials, because a server of credentials may
+// answer later.
 func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	if sdk.Credentials == nil {
 		return nil
@@ -71,8 +71,8 @@ func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	return nil // the calls report other errors of the credentials
 }
 
-// isNoCredentials reports whether an error of the SDK means that there are no credentials at all. The SDK looks last in
-// the instance metadata, so such an error is about the metadata.
+// isNoCredentials reports whether an error of the SDK means that there are no credentials at all. The SDK looks for
+// credentials in the instance metadata last. So if it finds none anywhere, its error is about the metadata.
 func isNoCredentials(err error) bool {
 	status := awserr.Status(err)
 	return strings.Contains(err.Error(), "no EC2 IMDS role found") && status < 500 && status != http.StatusTooManyRequests
@@ -97,7 +97,7 @@ func AccountID(ctx context.Context, sdk awssdk.Config) string {
 	return awssdk.ToString(id.Account)
 }
 
-// Caller returns the identity behind sdk's credentials, which STS knows. It waits five seconds at most.
+// Caller asks STS for the identity that sdk's credentials belong to. It waits five seconds at most.
 func Caller(ctx context.Context, sdk awssdk.Config) (*sts.GetCallerIdentityOutput, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 // IsS3 reports whether a command's argument is an s3:// URL.
 func IsS3(arg string) bool { return strings.HasPrefix(arg, "s3://") }
 
-// S3Options are the storage class and the KMS key of new objects, and what is called before a read is repeated. Default
-// of the first two: that of the bucket.
+// S3Options configure [OpenS3]. StorageClass and KMSKey are for new objects. Without them, the bucket's defaults apply.
+// OnRetry is called before a read is repeated.
 type S3Options struct {
 	StorageClass, KMSKey string
 	OnRetry              func(err error, wait time.Duration)

@@ -16,9 +16,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// sensitiveFile is the file of a --local folder that lists sensitive attributes, one pattern per line. It has those of
-// all configurations that wrote the folder. If a later configuration no longer lists an attribute, older dead letters
-// can still contain it.
+// sensitiveFile is the file of a --local folder that lists sensitive attributes, one pattern per line. It has the
+// patterns of all configurations that wrote the folder, because older dead letters can contain an attribute that a
+// later configuration does not list.
 const sensitiveFile = "sensitive.txt"
 
 // addSensitive adds the sensitive attributes of cfg to the sensitive file.

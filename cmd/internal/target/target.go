@@ -81,7 +81,8 @@ func (t *Flags) Load(file string) (*config.Config, error) {
 	return cfg, t.Check()
 }
 
-// CommandLine returns the flags -c and --live or --local with the same values, for the commands that messages suggest.
+// CommandLine returns -c FILE and either --live or --local DIR, with the values of this command line. Messages add them
+// to the commands that they suggest.
 func (t *Flags) CommandLine(cfg *config.Config) string {
 	return "-c " + cfg.File + " " + cli.Choose(t.Live, "--live", "--local "+t.Local)
 }
@@ -103,8 +104,8 @@ func (t *Flags) BackfillSource(cfg *config.Config) string {
 	return source
 }
 
-// BackfillCommand returns the command that fills a sink. flags is the result of [Flags.CommandLine], and source that of
-// [Flags.BackfillSource].
+// BackfillCommand returns the command that fills a sink. flags is the result of [Flags.CommandLine], and source is the
+// result of [Flags.BackfillSource].
 func BackfillCommand(flags, sink, source string) string {
 	return "tablewake backfill " + flags + " --sink " + sink + " " + source
 }
@@ -132,7 +133,7 @@ func (c *Closers) Close() error {
 }
 
 // Open opens the stores. With --live it first prints the names of the stores to w. With --local it makes cfg the owner
-// of the folder, which it empties first if fresh is set.
+// of the folder. If fresh is set, it empties the folder first.
 func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
 	if t.Live {
 		return openLive(ctx, cfg, w, t.Telemetry, t.Options(w)...)
@@ -188,7 +189,7 @@ func (t *Flags) Assemble(
 		sinks.WithTelemetry(t.Telemetry.Tracer, t.Telemetry.Meter))...)
 }
 
-// Hint returns an error of Assemble. If --fresh can help, the result says so.
+// Hint returns err, an error of [Flags.Assemble]. If --fresh can help, the returned error also says so.
 func (t *Flags) Hint(err error) error {
 	_, isChanged := errors.AsType[*sinks.ChangedError](err)
 	freshHelps := isChanged || errors.Is(err, sinks.ErrNotEmpty)

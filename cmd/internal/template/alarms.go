@@ -76,8 +76,8 @@ func (t functionTemplate) Alarms() []alarm {
 		{ID: "RedriveFailed", Queue: "RedriveFailures", Metric: "ApproximateNumberOfMessagesVisible", UseMaximum: true,
 			Periods:     1,
 			Description: "Batches that Lambda gave up could not be brought back. They are in the bucket FailedBatches; fix what the function's log says, and start the redrive of the queue RedriveFailures."},
-		// The threshold is below an hour: then a message is received for the third time, and SQS no longer counts it in
-		// this age.
+		// The threshold is below an hour, because after an hour a message is received for the third time, and SQS no
+		// longer counts that message in this metric.
 		{ID: "RedriveLate", Queue: "RedriveQueue", Metric: "ApproximateAgeOfOldestMessage", UseMaximum: true, Periods: 1,
 			Threshold:   2700,
 			Description: "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."},

@@ -27,9 +27,9 @@ func (d domain) Placeholder() string {
 // parameters begin with it.
 const domainParameter = "OpenSearchDomain"
 
-// nameDomains returns the domains with unknown names, and a copy of the configuration that gives each of them another
-// temporary name. Package policy would write DOMAIN for all of them in ARNs, so that they could not be distinguished.
-// The temporary names have capital letters, which real names cannot have.
+// nameDomains returns the domains with unknown names, and a copy of the configuration that gives each of them a
+// different temporary name. Without these names, package policy would write DOMAIN for all of them in ARNs, and they
+// could not be distinguished. The temporary names have capital letters, which real names cannot have.
 func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 	named := *cfg
 	named.Connections = slices.Clone(cfg.Connections)
@@ -58,7 +58,7 @@ func hasDomainARN(rights []policy.Statement, name string) bool {
 	return slices.ContainsFunc(rights, func(s policy.Statement) bool { return slices.ContainsFunc(s.Resources, inDomain) })
 }
 
-// renameDomains replaces the temporary names of domains in the ARNs of rights by the results of newName.
+// renameDomains replaces, in the ARNs of rights, the temporary name of each domain by the result of newName.
 func renameDomains(rights []policy.Statement, domains []domain, newName func(domain) string) {
 	for _, d := range domains {
 		for _, s := range rights {

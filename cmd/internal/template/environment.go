@@ -12,9 +12,9 @@ import (
 type Variable struct {
 	Name          string
 	Value         string // the value as a YAML scalar
-	Text          string // the value itself; of a secret: ssm:NAME
+	Text          string // the value itself; for a secret: ssm:NAME
 	Secret        bool   // the value may be a secret, so Value is ssm:NAME
-	ParameterName string // of a secret: name of its SSM parameter
+	ParameterName string // for a secret: name of its SSM parameter
 }
 
 var (

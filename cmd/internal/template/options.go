@@ -13,7 +13,7 @@ import (
 // Options configure what the functions of this package print.
 type Options struct {
 	Pushdown pushdown.Options
-	Runner   policy.Runner // for Policies: who gets the rights; for CloudFormation: a consumer needs leases
+	Runner   policy.Runner // for Policies: who gets the rights; for CloudFormation: a consumer also gets a lease table
 	Redrive  bool          // the policies also allow redrives of dead letters
 
 	// Code is the folder or archive with the function's bootstrap. Default: tablewake-lambda.zip

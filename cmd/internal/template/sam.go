@@ -150,8 +150,8 @@ func newTemplate(
 	return d, nil
 }
 
-// withoutAutoRedrive returns the configuration without redrive: auto. The function that reads the stream gets its
-// rights from it, because another function redrives.
+// withoutAutoRedrive returns the configuration without redrive: auto. The result determines the rights of the function
+// that reads the stream. That function does not redrive, because another function does.
 func withoutAutoRedrive(cfg *config.Config) *config.Config {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return cfg

@@ -68,7 +68,7 @@ type account struct {
 	newest   map[string]string // ARN of a table's newest stream, by the pattern for all streams of the table
 
 	noSource    bool                // a source table is missing
-	unreachable map[string][]string // by cause: fields whose servers were not reached, except the first
+	unreachable map[string][]string // by cause: fields of the parts with an unreachable server, except the first
 
 	liveReport
 	problems config.Problems
@@ -150,8 +150,8 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 	}
 }
 
-// noteError notes the error of a check. If the server of the part was not reached for the same cause as that of an
-// earlier part, the part is not a problem of its own, because one wrong endpoint or network is one problem.
+// noteError notes the error of a check. If a server of an earlier part was not reached for the same cause, noteError
+// notes no second problem, because one wrong endpoint or network is one problem.
 func (a *account) noteError(p part, err error) {
 	if awserr.KindOf(err) == awserr.Missing {
 		a.problem(p, fmt.Sprintf("%s is missing in %s", p.description, a.accountText()), "`"+a.createCommand()+"` creates it")
@@ -172,7 +172,7 @@ func (a *account) noteError(p part, err error) {
 	}
 }
 
-// unreachableCause returns the reason why a server was not reached; "" if err has another meaning.
+// unreachableCause returns the reason why a server was not reached. It returns "" if err is another error.
 func unreachableCause(err error) string {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return errno.Error()

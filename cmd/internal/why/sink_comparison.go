@@ -11,7 +11,7 @@ import (
 )
 
 // compareSink compares the item with one sink, and sets the fields of out. plan is what the pipeline plans for the item
-// at this sink. compared is nil if the sink keeps no state; then nothing is compared.
+// at this sink. compared is nil if the sink keeps no state. In that case nothing is compared.
 func compareSink(
 	ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink,
 ) error {

@@ -166,7 +166,7 @@ func (q Request) compareSinks(ctx context.Context, plans []pipeline.RouteTrace) 
 	return results, nil
 }
 
-// removeVerdicts makes all findings findings that are only shown.
+// removeVerdicts removes the verdicts, so that all findings are only shown.
 func (s *Sink) removeVerdicts() {
 	for i := range s.Findings {
 		s.Findings[i].Verdict, s.Findings[i].Differs = Info, nil

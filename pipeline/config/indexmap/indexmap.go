@@ -124,8 +124,8 @@ func hasScaledFloat(v any) bool {
 	return false
 }
 
-// dottedField returns the field whose name in the mapping is dotted, a path joined by dots. It returns false if there
-// is none.
+// dottedField returns the field that a mapping names by its whole path, joined by dots. dotted is this name. It returns
+// false if there is none.
 func dottedField(mappings map[string]any, dotted string) (map[string]any, bool) {
 	properties, _ := mappings["properties"].(map[string]any)
 	field, ok := properties[dotted].(map[string]any)

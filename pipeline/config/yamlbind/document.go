@@ -115,8 +115,8 @@ func (f *File) mistakeIn(line int) mistake {
 	return mistake{line, column, hint}
 }
 
-// readableLines returns the number of lines of the longest beginning of the file that is YAML. It does not count the
-// last line.
+// readableLines returns the number of lines of the longest beginning of the file that is YAML. The beginning is shorter
+// than the file.
 func (f *File) readableLines() int {
 	for n := len(f.lines) - 1; n > 0; n-- {
 		var doc yaml.Node

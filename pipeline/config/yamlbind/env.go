@@ -9,7 +9,7 @@ import (
 type Part struct {
 	Text    string
 	Env     bool
-	Default bool // the variable is not set, and the file has a default
+	Default bool // the variable is not set or empty, and Text is the default in the file
 }
 
 // Identifier matches a name that needs no quotes.

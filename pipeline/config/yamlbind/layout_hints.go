@@ -42,8 +42,8 @@ func (f *File) indentHint(line int) string {
 	return ""
 }
 
-// columns describes the columns of the opened lines, sorted from deep to shallow, that are just deeper and just
-// shallower than indent.
+// columns describes the columns of two of the opened lines: the line just deeper than indent, and the line just
+// shallower. opened is sorted from deep to shallow.
 func (f *File) columns(opened []int, indent int) string {
 	shallower := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) < indent })
 	if shallower < 0 {

@@ -103,8 +103,8 @@ const maxListed = 12
 // plainText matches a text that needs no quotes inside braces.
 var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 
-// mainKey returns the key that a text in place of the object was probably meant for. This is the first key that is
-// required or is the first of a group, if its value is text. Otherwise mainKey returns "".
+// mainKey returns the key whose value was probably meant if the file has a text in place of the object. It is the first
+// key that is required, or that begins the first group. If the value of this key is not text, mainKey returns "".
 func (r *Rule) mainKey() string {
 	if r.Shape != ObjectShape {
 		return ""
@@ -125,7 +125,7 @@ func (r *Rule) mainKey() string {
 	return ""
 }
 
-// asElement returns a text as it is written as an element of a list. If the elements are words, this is the most
+// asElement returns a spelling of text as an element of a list. If the elements are words, the spelling is the most
 // similar word. Otherwise it is the text in quotes.
 func (r *Rule) asElement(text string) string {
 	if r == nil || r.elem == nil || r.elem.Words == nil {

@@ -56,7 +56,7 @@ func (ps Problems) Sort() {
 }
 
 // Hint returns the hint of a [Problem] about the unknown name got. If one of the names is similar, the hint is "did you
-// mean x?". Otherwise it lists all names after the text all, such as "the keys here are".
+// mean x?". Otherwise the hint lists all names. all is the text before the list, such as "the keys here are".
 func Hint(got string, names []string, all string) string {
 	if near := nearest.Name(got, names); near != "" {
 		return "did you mean " + near + "?"

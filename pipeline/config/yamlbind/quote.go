@@ -94,8 +94,8 @@ func curlyHint(rs []rune, start int) string {
 // closingQuote maps an opening curly quote to its closing quote.
 var closingQuote = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '”'}
 
-// unclosed matches a quoted text that contains the next key of the line. In such a line, the quote before this key is
-// missing.
+// unclosed matches a quoted text that contains the next key of the line. In such a line, the closing quote before this
+// key is missing.
 var unclosed = regexp.MustCompile(`^(.*?), *[A-Za-z_][A-Za-z0-9_-]*: *$`)
 
 // beginsKey matches a line that begins with a key. A quoted text of the line above does not continue in such a line.
@@ -214,7 +214,7 @@ func needsQuotes(scalar []rune) bool {
 	return strings.ContainsRune("@`%!&|>", scalar[0]) || strings.ContainsAny(string(scalar), "*{[")
 }
 
-// isKeyColon reports whether the character at i is the colon behind a key.
+// isKeyColon reports whether the character at i is the colon after a key.
 func isKeyColon(line []rune, i int) bool {
 	return line[i] == ':' && (i+1 == len(line) || line[i+1] == ' ')
 }

@@ -73,8 +73,8 @@ func (f *File) Text(v *Value) string {
 	return v.Text()
 }
 
-// hasType reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML.
-// It fits if its form is right.
+// hasType reports whether the scalar has a YAML type that its rule accepts. To YAML, a value of the environment is
+// text. Such a value is accepted if its form is right.
 func (v *Value) hasType(yamlType YAMLType) bool {
 	k := v.Rule.Kind
 	if k.Takes == nil || slices.Contains(k.Takes, yamlType) {
@@ -131,8 +131,8 @@ func readWord(f *File, v *Value, _ []Part) any {
 	return v.Source
 }
 
-// wordHint returns the hint for an unknown word. If the word is a key of the object that a word can replace, the hint
-// is to write the object.
+// wordHint returns the hint for the unknown word got. If a word can replace an object here, and got is a key of this
+// object, the hint is to write the object.
 func (r *Rule) wordHint(got string) string {
 	hint := Hint(got, r.Words, "the words here are")
 	if r.object == nil || len(r.object.Keys) == 0 {

@@ -30,7 +30,8 @@ func Schema(r *Rule, title, description string) []byte {
 	return b.Bytes()
 }
 
-// schemer makes a schema. It has the schemas under $defs: those of rules that are used in several places.
+// schemer makes a schema. The map has the schemas under $defs, which are the schemas of rules that are used in several
+// places.
 type schemer map[string]any
 
 // rule returns the schema of a rule, or a reference to it.

@@ -20,8 +20,8 @@ const (
 	AnyShape          // a [Binder] reads it
 )
 
-// Rule describes one value of the file. [RuleOf] makes it from a Go type and its tags. The binding, the JSON Schema and
-// the comparison of files use it.
+// Rule describes one value of the file. [RuleOf] makes it from a Go type and its tags. The reading of files, the JSON
+// Schema and the comparison of files use it.
 type Rule struct {
 	Shape   Shape
 	Kind    *Kind    // kind of a scalar
@@ -62,7 +62,7 @@ type Key struct {
 	addHint    string // hint if the key is required and missing
 	form       string // form of its value, for hints
 	required   bool
-	bindsOuter bool  // the field is in the struct around the struct of the object that has the key
+	bindsOuter bool  // the field is not in the struct of the key's object, but in the struct around it
 	field      []int // index of its field; nil if it is not bound to a field
 }
 
@@ -99,7 +99,8 @@ type rules struct {
 //	add:"..."              the hint if a required key, or every key of a group, is missing. Default: form, words or doc
 //	ref:"NAME"             the name under $defs, which a struct that contains itself needs
 //	below:"KEY,..."        the key is written inside the objects of these keys
-//	or:"WORD"              of a map: the word that may replace it; it is the data of the value
+//	names:"KIND"           of a map: the kind of its names
+//	or:"WORD"              of a map: the word that may replace the map; the word is then the data of the value
 //	one:"a,b" most:"a,b"   of a blank field: the file has exactly one of these keys, or at most one
 //
 // The options of a key are:
@@ -250,7 +251,7 @@ func (r *Rule) addBelow(k Key, parents []string, tag reflect.StructTag) {
 	}
 }
 
-// key returns the key of an object with a name. It returns false if there is none.
+// key returns the key called name of an object. It returns false if there is none.
 func (r *Rule) key(name string) (Key, bool) {
 	i := slices.IndexFunc(r.Keys, func(k Key) bool { return k.Name == name })
 	if i < 0 {

@@ -11,7 +11,7 @@ import (
 // values. So callers need no checks.
 type Value struct {
 	Field string     // full name, such as sinks.orders.view.key.PK
-	Name  string     // last part of Field; number of an element of a list
+	Name  string     // last part of Field, such as PK; in a list, the index of the element
 	Key   *yaml.Node // node of its key in the mapping around it; nil in lists
 	Node  *yaml.Node
 	Alias bool // the value is an alias, or inside an alias
@@ -21,7 +21,7 @@ type Value struct {
 	Data    any
 	Source  string   // expanded text of a scalar
 	Env     bool     // some of a scalar's text comes from an environment variable
-	Default bool     // some of a scalar's text comes from a default, because a variable is not set
+	Default bool     // some of a scalar's text comes from a default, because a variable is not set or empty
 	Entries []*Value // entries of an object or a map, in the order of the file; elements of a list
 
 	depth int

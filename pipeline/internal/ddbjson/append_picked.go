@@ -1,7 +1,7 @@
 package ddbjson
 
 // AppendPicked appends an object with some attributes of the checked item doc. attrs is the index of doc, and picks has
-// the indexes in attrs of these attributes. AppendPicked also appends the index of the new object to index.
+// the positions of these attributes in attrs. AppendPicked also appends the index of the new object to index.
 func AppendPicked(dst []byte, index []Attr, doc []byte, attrs []Attr, picks []int) ([]byte, []Attr) {
 	start := len(dst)
 	dst = append(dst, '{')

@@ -49,7 +49,7 @@ func (a *attrArena) EndRecord(size, read, bytesLeft int) {
 func (a *attrArena) IsOpen() bool { return a.open }
 
 // Open allocates memory for the page. The indexes and keys of the first record are in scratch memory, so the caller
-// must keep them again.
+// must pass them to Keep and KeepBytes again.
 func (a *attrArena) Open() {
 	need := a.taken
 	if need > len(a.scratch) && need <= maxScratch {

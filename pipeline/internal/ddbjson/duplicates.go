@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other. It
-// hashes more than 16 names, so that the cost of each name does not grow with the number of names.
+// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other. If
+// there are more names, it hashes them, so that the cost of each name does not grow with their number.
 type nameTable struct {
 	slots []uint16 // hash table: 1 + the index of a name; 0 if the slot is free
 	// seed and keys are random, so that the writers of items cannot choose names with the same hash.
@@ -34,8 +34,8 @@ func (t *nameTable) indexOfDuplicate(doc []byte, attrs []Attr, escaped bool) int
 	if len(attrs) > maxCompared {
 		return t.duplicateHashed(doc, attrs)
 	}
-	// Most names differ in length, first byte or last byte. A hash of the three selects one of the 64 bits of seen. A
-	// name is compared with the names before it only if its bit is already set.
+	// Most names differ in length, first byte or last byte. A hash of these three values selects one of the 64 bits of
+	// seen. A name is compared with the names before it only if its bit is already set.
 	var seen uint64
 	for i := range attrs {
 		name := attrs[i].RawName(doc)

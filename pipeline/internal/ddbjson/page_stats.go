@@ -55,7 +55,7 @@ func (s pageStats) expectedAttrs(n int) int {
 	return (s.arenaAttrs*n + s.records - 1) / s.records
 }
 
-// mergedWith returns the sum of s and past if s has few records and the mean sizes of their records are similar.
+// mergedWith returns the sum of s and past if s has few records, and the records of s and past have similar mean sizes.
 // Otherwise it returns s.
 func (s pageStats) mergedWith(past pageStats) pageStats {
 	if s.records >= enoughRecords || past.records == 0 {
@@ -71,10 +71,10 @@ func (s pageStats) mergedWith(past pageStats) pageStats {
 	}
 }
 
-// nextPast returns the past, the statistics of earlier pages, for the page after page. s is the past of page. If page
-// has enough records, or if its records have other sizes than those of s, page alone is the new past. Otherwise the new
-// past is the sum of s and page. If s has more than maxPast records, nextPast first halves s, so that older pages count
-// less.
+// nextPast returns the past of the next page. The past of a page is the statistics of earlier pages; s is the past of
+// page. If page has enough records, or if its records have other sizes than those of s, page alone is the new past.
+// Otherwise the new past is the sum of s and page. If s has more than maxPast records, nextPast first halves s, so that
+// older pages count less.
 func (s pageStats) nextPast(page pageStats) pageStats {
 	if s.records > maxPast {
 		s = pageStats{

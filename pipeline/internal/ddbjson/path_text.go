@@ -20,7 +20,7 @@ func BareNameByte(b byte, first bool) bool {
 	return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || !first && '0' <= b && b <= '9'
 }
 
-// AppendMember appends a step to the text of a path: the member name of a map.
+// AppendMember appends a step to the text of a path: the member of a map that has this name.
 func AppendMember(path []byte, name string) []byte {
 	if !IsBare(name) {
 		path = append(path, '[')

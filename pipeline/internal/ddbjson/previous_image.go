@@ -6,8 +6,8 @@ import "github.com/tablewake/tablewake/pipeline/internal/simd"
 // image of the previous record. The two images of a record differ in a few values. Two consecutive records often have
 // the same attribute names and types. The previous image was checked, so bytes that equal its bytes need no check.
 //
-// This is a prediction, and members scans the attributes in which the two items differ. Without the prediction,
-// decoding takes 1.95 times as long (BenchmarkDecoder of package record).
+// This is only a prediction: Scanner.members scans the attributes in which the two items differ. Without the
+// prediction, decoding takes 1.95 times as long (BenchmarkDecoder of package record).
 type previousImage struct {
 	doc        []byte
 	attrs      []Attr

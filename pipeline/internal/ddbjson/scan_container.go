@@ -24,7 +24,7 @@ func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (index []Attr, next int)
 }
 
 // members reads the attributes of an item (depth 0) or the members of a map, and leaves their index on the stack. It
-// compares only an item with a previous image.
+// compares an item, but no map inside it, with a previous image.
 func (s *Scanner) members(i, depth int) int {
 	if s.Peek(i) != '{' {
 		return s.Fail(i, errWantMap)

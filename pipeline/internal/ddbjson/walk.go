@@ -87,8 +87,9 @@ func MemberAt(b []byte, i int) (from, to, value int, tag Tag, content int) {
 	return from, to, value, tag, content
 }
 
-// compactTagAt returns the tag of a member whose name ends before the position quote. The member must have compact JSON
-// such as ":{"S": at quote, and no white space may follow. Otherwise compactTagAt returns NoTag.
+// compactTagAt returns the tag of a member. quote is the position of the quote that closes the member's name. From this
+// quote on, the JSON must be compact, such as ":{"S":, and no white space may follow. Otherwise compactTagAt returns
+// NoTag.
 func compactTagAt(b []byte, quote int) Tag {
 	if quote+8 > len(b) {
 		return NoTag

@@ -4,10 +4,10 @@ package nearest
 
 import "strings"
 
-// Name returns the candidate that needs the fewest edits to become got. If several candidates need equally few, it
-// returns the first of them. An edit inserts, deletes or replaces a letter, or swaps two neighbouring letters. Name
-// ignores case, and never returns got itself. It allows one edit for each three letters of got, but at least one. If
-// every candidate needs more edits, Name returns "".
+// Name returns the candidate that needs the fewest edits to become got. If several candidates need the same number of
+// edits, it returns the first of them. An edit inserts, deletes or replaces a letter, or swaps two neighbouring
+// letters. Name ignores case, and never returns got itself. It allows one edit for each three letters of got, but at
+// least one. If every candidate needs more edits, Name returns "".
 func Name(got string, candidates []string) string {
 	best, least := "", max(1, len(got)/3)+1
 	for _, c := range candidates {

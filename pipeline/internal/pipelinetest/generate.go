@@ -118,7 +118,7 @@ func (g DynamoJSON) Value(depth int) string {
 	return "{" + g.Space() + `"` + kind + `"` + g.Space() + ":" + g.Space() + payload + g.Space() + "}"
 }
 
-// Item draws an item with n attributes and the attributes extra.
+// Item draws an item with n attributes. extra has the JSON of further attributes, each with its name.
 func (g DynamoJSON) Item(n, depth int, extra ...string) string {
 	names := rapid.SliceOfNDistinct(rapid.OneOf(rapid.StringMatching(`[A-Za-z][A-Za-z0-9_-]{0,11}`),
 		rapid.StringN(1, 8, -1)), n, n, rapid.ID).Draw(g.T, "names")

@@ -43,7 +43,8 @@ func KinesisEvent(data string) string {
 		`","eventName":"aws:kinesis:record","invokeIdentityArn":"arn:aws:iam::123456789012:role/r","awsRegion":"us-east-1","eventSourceARN":"` + KinesisARN + `"}`
 }
 
-// With returns the record with the first old replaced by new. It panics if the record does not contain old.
+// With returns the record with the first occurrence of old replaced by new. It panics if the record does not contain
+// old.
 func With(record, old, new string) string {
 	if !strings.Contains(record, old) {
 		panic("the record does not contain " + old)

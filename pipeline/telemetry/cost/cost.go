@@ -46,7 +46,7 @@ type usage struct {
 //
 // The middleware sets ReturnConsumedCapacity to TOTAL in requests for items of DynamoDB, unless the caller has set it.
 // A failed call counts no units, with one exception. DynamoDB bills a write whose condition is false like a successful
-// write. Its error does not name the units, so the middleware counts the smallest possible number.
+// write. The error of such a write does not name the units, so the middleware counts the smallest possible number.
 func Middleware(pipeline string, m metric.MeterProvider) (func(*middleware.Stack) error, error) {
 	c := &counters{pipeline: attribute.String("pipeline", pipeline), price: make(map[[2]string]float64)}
 	for _, p := range Prices() {

@@ -5,8 +5,9 @@
 // A metric keeps its OpenTelemetry name, in the namespace "tablewake". Each dimension set of a metric costs money, so
 // there are only two. One set has only the dimension pipeline, and every metric is in it. The other set has the
 // dimensions pipeline and sink, and only metrics of sinks are in it. Points that differ in other attributes are merged.
-// Counters and quantities are added. Of ages (unit s) the greatest is taken, and of times that are left (unit h) the
-// least. A counter has the sum since the last export. A histogram has the values and counts of its buckets.
+// Counters and quantities are added. For ages (unit s), the greatest value is kept. For times that are left (unit h),
+// the least value is kept. A counter has the sum since the last export. A histogram has the values and counts of its
+// buckets.
 //
 // Start reading at Export in emf.go. export.go merges the points, and document.go writes them.
 package emf
@@ -34,7 +35,7 @@ const (
 // Options are the options of [New].
 type Options struct {
 	Writer   io.Writer // required; each document is one Write of a whole line
-	Pipeline string    // required: pipeline of those metrics that have no attribute of this name
+	Pipeline string    // required: the dimension pipeline of metrics without an attribute pipeline
 }
 
 // Exporter writes documents. It is safe for concurrent use.

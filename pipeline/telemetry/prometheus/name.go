@@ -43,7 +43,7 @@ func familyName(name, unit string, k kind) string {
 	return full
 }
 
-// addSuffix adds a word to the words of a name that lack it. The words total and ratio move to the end.
+// addSuffix adds suffix to the words of a name, unless the words have it. The suffixes total and ratio move to the end.
 func addSuffix(words []string, suffix string) []string {
 	if suffix == "total" || suffix == "ratio" {
 		words = slices.DeleteFunc(words, func(w string) bool { return w == suffix })
@@ -54,7 +54,8 @@ func addSuffix(words []string, suffix string) []string {
 	return append(words, suffix)
 }
 
-// labelName returns an attribute's key with underscores for what a label cannot have.
+// labelName returns the label name of an attribute's key. An underscore replaces each character that a label name
+// cannot have.
 func labelName(key string) string {
 	name := strings.Map(func(r rune) rune {
 		if isNameRune(r) {

@@ -142,7 +142,8 @@ func (r *rawReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpackError returns the last error of r, or else an error that says what is wrong with the data.
+// unpackError returns the stored error, if reading has failed. Otherwise it returns an error that says what is wrong
+// with the data.
 func (r *rawReader) unpackError(format string, err error) error {
 	switch {
 	case r.err != nil:

@@ -49,7 +49,7 @@ const (
 	maxReason  = 200 // bytes of a reason or an error class
 )
 
-// begunPrefix is the prefix of the sort key of a begun stream. The rows of begun streams have the partition key of the
+// begunPrefix begins the sort key of a row that marks a stream as begun. These rows have the partition key of the
 // members, so that one query reads both. The sort key of a member, an escaped consumer id, contains no #.
 const begunPrefix = "begun#"
 
@@ -85,7 +85,7 @@ func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 	}
 }
 
-// addMemberRow adds the member or the begun stream of a row.
+// addMemberRow adds the member or the begun stream that a row stores.
 func (t *Table) addMemberRow(s *leases.Snapshot, row Item) {
 	r := reader{row: row}
 	name, isBegun := strings.CutPrefix(r.readText(attrSK), begunPrefix)

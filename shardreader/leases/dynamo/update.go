@@ -84,7 +84,7 @@ func (e *expression) condition(old leases.Lease) string {
 	return "attribute_exists(" + e.name(attrKey) + ") AND " + ownerMatches + " AND " + counterMatches
 }
 
-// update returns the changes from old to next, with the changes that KCL makes at the same time.
+// update returns the changes from old to next, and the changes that KCL would make in the same write.
 func update(old, next leases.Lease) *expression {
 	e := new(expression)
 	before, after := encode(old), encode(next)

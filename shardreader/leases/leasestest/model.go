@@ -76,7 +76,7 @@ func (p *comparison) randomChange(old leases.Lease) leases.Lease {
 	return l
 }
 
-// step makes one call of both tables, and returns its description.
+// step makes the same call to both tables, and returns the description of the call.
 func (p *comparison) step() string {
 	ctx := p.t.Context()
 	switch p.rng.IntN(8) {

@@ -14,7 +14,7 @@ const (
 	rounds = 8
 )
 
-// race runs f in several goroutines concurrently. It returns the goroutines for which f returned true.
+// race runs f in several goroutines concurrently. It returns the numbers of the goroutines for which f returned true.
 func race(f func(i int) (wins bool)) (winners []int) {
 	var wins [racers]bool
 	var wg sync.WaitGroup
@@ -121,7 +121,7 @@ func writeOwnLease(ctx context.Context, table leases.Table, name string) error {
 	return nil
 }
 
-// Writers of different leases do not disturb each other or readers.
+// writersDoNotDisturb checks that writers of different leases do not disturb each other, and do not disturb readers.
 func writersDoNotDisturb(t *testing.T, table leases.Table) {
 	race(func(i int) bool {
 		err := writeOwnLease(t.Context(), table, fmt.Sprint("s", i))

@@ -12,7 +12,7 @@ import (
 type Call struct {
 	Op     string // Read, Create, Swap, Delete, Heartbeat, Leave, Begin or Reserve
 	Shard  string // for Create, Swap and Delete
-	Worker string // for Heartbeat and Leave; otherwise Owner of the lease that the call passes
+	Worker string // consumer id for Heartbeat and Leave; otherwise Owner of the lease that is passed
 }
 
 // Table is a lease table in memory whose calls may fail. Its hooks run during a call. They may sleep or call the
@@ -108,8 +108,9 @@ func (t *Table) do(ctx context.Context, c Call, f func() error) error {
 	return nil
 }
 
-// Torn returns the snapshot of a Read that is not atomic: rows changed from before to after during the Read. If late
-// returns true for a shard, the snapshot has the lease of after, else the lease of before.
+// Torn returns the snapshot of a Read that is not atomic. During the Read, the content of the table changed from the
+// snapshot before to the snapshot after. For each shard, late reports whether the result has the lease from after;
+// otherwise it has the lease from before.
 func Torn(before, after leases.Snapshot, late func(shard string) bool) leases.Snapshot {
 	s := leases.Snapshot{Members: after.Members, BegunStreams: after.BegunStreams}
 	for _, l := range before.Leases {

@@ -202,7 +202,7 @@ func (e *Export) Info() snapshot.Info { return e.info }
 // Parts returns the data files of all layers: "0/m5thsc5ldmhvkxpfzzfoaliziu.json.gz" is a file of the full export.
 func (e *Export) Parts() []snapshot.Part { return e.parts }
 
-// Open opens a data file after a position. The position is the number of items of the file before it.
+// Open opens a data file after a position. The position is the number of the file's items before it.
 func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
 	f := e.files[id]
 	if f == nil {

@@ -128,8 +128,8 @@ func severalExports(s store, root string, folders []string) error {
 }
 
 // findFiles finds the data files that the manifest lists, and sets their names and sizes. The data folder of a full
-// export is in the folder of the export, and the data folder of an incremental export is beside it. findFiles tries the
-// folders that the manifest names last, because a copy can have another prefix.
+// export is in the folder of the export, and the data folder of an incremental export is beside it. The folders that
+// the manifest names are searched last, because a copy can have another prefix.
 func (l *layer) findFiles(ctx context.Context) error {
 	own, shared := path.Join(l.folder, dataFolder), path.Join(path.Dir(l.folder), dataFolder)
 	folders := []string{own, shared}

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// storeOf returns the store of a path, and the name of the path in that store.
+// storeOf returns the store that has the file or folder at location, and its name in that store.
 func (o *Options) storeOf(location string) (store, string, error) {
 	if rest, ok := strings.CutPrefix(location, "s3://"); ok {
 		name, folder, _ := strings.Cut(rest, "/")

@@ -44,7 +44,7 @@ type manifestSummary struct {
 	ItemCount    *int64     `json:"itemCount"`
 
 	incremental        bool
-	changesSince, time time.Time // items have the state of time; an incremental export has changes since changesSince
+	changesSince, time time.Time // start of an incremental export; its end, or the time of a full export
 	view               record.ViewType
 }
 

@@ -31,9 +31,9 @@ type reader struct {
 	lines *lines.Reader
 }
 
-// Read returns the next page. If the file may not be the object that DynamoDB wrote, the file is read twice: Read
-// compares its MD5 before the first page. Without that, items of a damaged file could be written to a sink and stay
-// there.
+// Read returns the next page. If it is uncertain that the file is the object that DynamoDB wrote, the file is read
+// twice: Read compares its MD5 before the first page. Otherwise items of a damaged file could be written to a sink and
+// stay there.
 func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	switch {
 	case ctx.Err() != nil:

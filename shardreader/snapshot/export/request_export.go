@@ -46,8 +46,8 @@ type RequestOptions struct {
 	// 15 minutes to 24 hours before Time. Default: a full export
 	From time.Time
 
-	// Narrowing selects items. DynamoDB evaluates the conditions that it can compare. The caller must evaluate
-	// Narrowing again for each change. Default: all items
+	// Narrowing selects items. DynamoDB evaluates the conditions that a filter expression can have. The caller must
+	// evaluate Narrowing again for each change. Default: all items
 	Narrowing *snapshot.ItemSelection
 
 	// ClientToken makes requests idempotent for 8 hours: a second request with the same options returns the same
@@ -131,7 +131,7 @@ func (o *RequestOptions) validate() error {
 	return nil
 }
 
-// filterSpec returns the conditions of n that DynamoDB can compare; nil if there is none.
+// filterSpec returns the conditions of n that a filter expression can have; nil if there is none.
 func filterSpec(n *snapshot.ItemSelection) *types.FilterSpecification {
 	e := n.Expression()
 	if e.Text == "" {
@@ -251,7 +251,7 @@ func poll(ctx context.Context, call func() (done bool, err error)) error {
 	}
 }
 
-// requestedFrom returns the export of a description.
+// requestedFrom returns the export that d describes.
 func requestedFrom(d *types.ExportDescription) Requested {
 	if d == nil {
 		return Requested{Items: -1, Bytes: -1}

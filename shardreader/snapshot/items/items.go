@@ -92,9 +92,9 @@ func errNotFile(name string) error {
 // headSize is how many bytes at the beginning of each file determine the name of the snapshot.
 const headSize = 64 << 10
 
-// readHeads reads the beginnings of the files, and makes their digest a part of the snapshot's name. If files were
-// written again, the name is another one. If a file was truncated in transit and copied again, the name stays the same,
-// because the beginning of the file is the same.
+// readHeads reads the beginnings of the files, and makes their digest a part of the snapshot's name. So the name
+// changes if a file is written again with another beginning. If a file was truncated in transit and is copied again,
+// the name stays the same, because the beginning of the file is the same.
 func (s *Snapshot) readHeads() error {
 	digest, isEmpty := sha256.New(), true
 	for _, part := range s.parts {
@@ -151,8 +151,8 @@ func (s *Snapshot) Info() snapshot.Info { return s.info }
 func (s *Snapshot) Parts() []snapshot.Part { return s.parts }
 
 // Open implements [snapshot.Snapshot]. A position is the number of items before it and the checksum of the content
-// before it, as "28,1c291ca3". If the file has other content before the position, the reader returns an error, because
-// earlier items were read from another file.
+// before it, for example "28,1c291ca3". If the file has other content before the position, the reader returns an error,
+// because earlier items were read from another file.
 func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
 	skip, sum, err := parsePosition(from)
 	if err != nil {

@@ -49,8 +49,8 @@ type Options struct {
 	// table's newest stream, unless EpochZero or Kinesis is set
 	Decoder record.SnapshotOptions
 
-	// Narrowing selects items. DynamoDB evaluates the conditions that it can compare. The caller must evaluate
-	// Narrowing again for each change. Default: all items
+	// Narrowing selects items. DynamoDB evaluates the conditions that a filter expression can have. The caller must
+	// evaluate Narrowing again for each change. Default: all items
 	Narrowing *snapshot.ItemSelection
 
 	// OnRetry is called when a failed request will be repeated after wait. It is called concurrently. Default: not

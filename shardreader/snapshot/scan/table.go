@@ -35,8 +35,8 @@ type Table struct {
 	Items, Bytes int64
 }
 
-// Describe describes the table whose name or ARN is table. It returns an error if the table cannot be read, because it
-// is being created or deleted, for example.
+// Describe describes the table whose name or ARN is table. It returns an error if the table cannot be read, for example
+// because it is being created or deleted.
 func Describe(ctx context.Context, client Client, table string) (Table, error) {
 	op := "DescribeTable of " + table
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)}, checkAnswers)

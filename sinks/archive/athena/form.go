@@ -37,8 +37,7 @@ var plainLine = []column{
 	{"identity", "struct<type:string,principal_id:string>"}, {"keys", "string"}, {"old", "string"}, {"new", "string"},
 }
 
-// recordLine has the members of a stream record, with both spellings of the identity, that of Lambda and that of the
-// Streams API.
+// recordLine has the members of a stream record. The identity has two spellings: Lambda's and that of the Streams API.
 var recordLine = []column{
 	{"eventid", "string"}, {"eventname", "string"}, {"awsregion", "string"}, {"eventsourcearn", "string"},
 	{"tablename", "string"},
@@ -47,7 +46,7 @@ var recordLine = []column{
 		"struct<approximatecreationdatetime:string,keys:string,newimage:string,oldimage:string,sequencenumber:string,sizebytes:string,streamviewtype:string>"},
 }
 
-// memberNames has the names in the JSON of the columns whose members are spelled differently.
+// memberNames maps a column to its member in the JSON, if the member is spelled differently.
 var memberNames = []property{
 	{"eventid", "eventID"}, {"eventname", "eventName"}, {"awsregion", "awsRegion"}, {"eventsourcearn", "eventSourceARN"},
 	{"tablename", "tableName"},

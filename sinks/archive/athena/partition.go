@@ -63,7 +63,7 @@ func (t *table) setPartitions() error {
 // isBucket reports whether a location is a whole bucket, such as s3://bucket/.
 func isBucket(location string) bool { return strings.Count(location, "/") == 3 }
 
-// addSharedFolderNote adds a note that the folder may have objects of others.
+// addSharedFolderNote adds a note that other objects than those of the archive may be in the folder.
 func (t *table) addSharedFolderNote() {
 	t.addNote("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
 }
@@ -91,8 +91,8 @@ func (t *table) setPerItem() {
 // namedFolder matches the end of a folder name that names its column, such as "dt=" of "dt=2026-01-02".
 var namedFolder = regexp.MustCompile(`(?:^|/)([A-Za-z][A-Za-z0-9_]*)=$`)
 
-// columnName returns the column name for a placeholder. literal is the text before the placeholder, number its number
-// in the template.
+// columnName returns the column name for a placeholder. literal is the text before the placeholder. number is the
+// number of the placeholder in the template.
 func columnName(literal string, number int) string {
 	if m := namedFolder.FindStringSubmatch(literal); m != nil {
 		return strings.ToLower(m[1])
@@ -183,7 +183,7 @@ func (t *table) addDate(l layout, p template.Placeholder, name string) {
 	t.addNote("%s is the time of %s, UTC. Folders before %s and after tomorrow are not read: widen projection.%s.range for others.", column, subject, l.format(t.From), column)
 }
 
-// addUnitColumns adds a column of numbers for each unit of a layout. subject names the owner of the time in notes.
+// addUnitColumns adds a column of numbers for each unit of a layout. subject says in the notes whose time it is.
 func (t *table) addUnitColumns(l layout, subject, name string) {
 	t.template += l.literals[0]
 	for i, u := range l.units {

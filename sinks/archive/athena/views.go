@@ -28,7 +28,7 @@ func (t *table) viewColumns() []string {
 	return append(names, t.folders("")...)
 }
 
-// folders returns the quoted folder columns whose partition is of a kind; "" means all kinds.
+// folders returns the quoted names of the folder columns of a kind; kind "" means all kinds.
 func (t *table) folders(kind string) []string {
 	var names []string
 	for _, p := range t.partitions {
@@ -39,8 +39,8 @@ func (t *table) folders(kind string) []string {
 	return names
 }
 
-// identity is the SQL expression that identifies a change of an item, usually its version. Kinesis may deliver a change
-// twice with different sequence numbers. So creation time and event id identify a change from Kinesis.
+// identity is the SQL expression that identifies a change of an item, usually by its version. Kinesis may deliver a
+// change twice with different sequence numbers. So creation time and event id identify a change from Kinesis.
 const identity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END`
 
 // distinctView returns the view that has each version of an item once.
@@ -88,8 +88,8 @@ func (t *table) view(suffix string, notes []string, query, condition string) Sta
 	}
 }
 
-// numberedQuery returns a query of changes with an additional column "#". No other column has this name. It is the
-// number of the row among the rows that are equal in some columns, in the given order.
+// numberedQuery returns a query of changes with an additional column "#". No other column has this name. The column
+// numbers the rows that have the same values in equalColumns, in the given order.
 func (t *table) numberedQuery(equalColumns []string, order, changes string) string {
 	return fmt.Sprintf("SELECT %s,\n  ROW_NUMBER() OVER (PARTITION BY %s%s) AS \"#\"\nFROM %s",
 		strings.Join(t.viewColumns(), ", "), strings.Join(equalColumns, ", "), order, changes)

@@ -56,7 +56,7 @@ var (
 // temporary is the folder of unfinished files. No object has this path.
 const temporary = "~tmp"
 
-// abandoned is the age from which an unfinished file is taken to be left by a crash.
+// abandoned is the age from which on an unfinished file counts as left by a crash.
 const abandoned = time.Hour
 
 // New creates the folder, and removes the unfinished files that a crash left.
@@ -157,7 +157,7 @@ func (s *Store) writeTemporary(body []byte) (string, error) {
 	return f.Name(), nil
 }
 
-// makeFolders creates the root, and clears durable, because the folders below the root may be deleted.
+// makeFolders creates the root, and clears durable, because the folders below the root may have been deleted.
 func (s *Store) makeFolders() error {
 	s.mu.Lock()
 	clear(s.durable)

@@ -61,7 +61,7 @@ func escapeSegment(segment string) string {
 	if segment == "" {
 		return "~0"
 	}
-	// A cut could leave only the dots of a long segment as a segment of their own, so dots are escaped.
+	// Dots of a long segment are escaped, because a cut could leave a part that consists of dots alone.
 	escapesDots := strings.Trim(segment, ".") == "" || len(segment) > maxSegment-2
 	var b strings.Builder
 	for i := range len(segment) {
@@ -79,7 +79,7 @@ func escapeSegment(segment string) string {
 // nameOf is the inverse of pathOf.
 func nameOf(path string) (string, error) {
 	var name strings.Builder
-	joined := false // the part of the path continues the segment of the last part
+	joined := false // this part continues the segment of the part before
 	for i, part := range strings.Split(filepath.ToSlash(path), "/") {
 		if i > 0 && !joined {
 			name.WriteByte('/')
@@ -92,7 +92,7 @@ func nameOf(path string) (string, error) {
 	return name.String(), nil
 }
 
-// writeUnescaped writes the text of an escaped part of a path. It returns false if the part is no escaped text.
+// writeUnescaped writes the text of an escaped part of a path. It returns false if the part is not an escaped text.
 func writeUnescaped(name *strings.Builder, part string) bool {
 	for part != "" {
 		text, escape, hasEscape := strings.Cut(part, "~")

@@ -24,7 +24,7 @@ func (s *Store) callError(ctx context.Context, op string, err error) error {
 	})
 }
 
-// rights maps calls to the right that they need, for the calls whose right has another name.
+// rights maps a call to the right that it needs, if the right has another name than the call.
 var rights = map[string]string{
 	"HeadBucket": "s3:ListBucket", "ListObjectsV2": "s3:ListBucket", "DeleteObjects": "s3:DeleteObject",
 	"PutObject":             "s3:PutObject (with tags also s3:PutObjectTagging)",

@@ -35,7 +35,8 @@ func (s *Store) checkIfMatch(ctx context.Context) error {
 }
 
 // checkCondition checks once that the server refuses to write the probe because of the condition in the header. known
-// lends the result of earlier checks; concurrent calls wait for the first check.
+// holds the result of earlier checks. A call takes the result out while it checks, so that concurrent calls wait for
+// the first check.
 func (s *Store) checkCondition(ctx context.Context, known chan bool, header string) error {
 	var proven bool
 	select {
@@ -65,7 +66,7 @@ func (s *Store) checkCondition(ctx context.Context, known chan bool, header stri
 			"archive: the server of the bucket %s does not take conditional writes (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), redact.Safe(header)))
 }
 
-// writeProbe writes the probe under the condition in the header, which is false if the probe exists.
+// writeProbe writes the probe under the condition in the header. The condition is false if the probe exists.
 func (s *Store) writeProbe(ctx context.Context, header string) error {
 	body := []byte(
 		"Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")

@@ -58,7 +58,7 @@ func (s *Store) emptyRange(ctx context.Context, name string) (io.ReadCloser, int
 	return io.NopCloser(strings.NewReader("")), aws.ToInt64(head.ContentLength), nil
 }
 
-// body reads an object or a part of it. It opens another connection if one breaks.
+// body reads an object or a part of it. If its connection breaks, it opens another connection.
 type body struct {
 	ctx   context.Context
 	store *Store
@@ -88,7 +88,7 @@ func (b *body) requestRange(span string) (size int64, err error) {
 		cancel(nil)
 		return 0, b.store.readError(b.ctx, b.name, err)
 	}
-	if out.ContentLength == nil { // S3 always sends it. Without it, nothing tells a whole body from a part.
+	if out.ContentLength == nil { // S3 always sends it. Without it, a whole body cannot be distinguished from a part.
 		cancel(nil)
 		_ = out.Body.Close()
 		return 0, pipeline.Transient(errs.Errorf(

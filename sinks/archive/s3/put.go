@@ -42,7 +42,7 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 	return s.writeError(ctx, "PutObject", o.Name, err)
 }
 
-// putWhole writes an object in one request. It replaces the object that has the ETag replaced. If replaced is nil, no
+// putWhole writes an object in one request. replaced is the ETag of the object to replace. If replaced is nil, no
 // object of the name may exist.
 func (s *Store) putWhole(ctx context.Context, o archive.Object, replaced *string) error {
 	in := s.newPutInput(o.Name, o.ContentType, o.Body)

@@ -1,8 +1,8 @@
 // Package s3 stores an archive's objects in a bucket of S3, or of a server with its API.
 //
 // An object appears completely or not at all. Every write has a condition. Put requires that no object of the name
-// exists (If-None-Match: *). Replace requires that the object is still the described one (If-Match). If a server
-// ignores a condition, the first write that needs the condition fails.
+// exists (If-None-Match: *). Replace requires that the object has not changed since it was described (If-Match). If a
+// server ignores a condition, the first write that needs the condition fails.
 //
 // The server verifies a CRC32C of each request's body. Objects above [Options.PartBytes] are sent in concurrent parts.
 // Reading continues after a broken connection.
@@ -105,7 +105,7 @@ func New(o Options) (*Store, error) {
 // ownName returns the full name of one of the store's own objects.
 func (s *Store) ownName(name string) string { return s.o.Folder + archive.Fingerprints + "/" + name }
 
-// isOwn reports whether a name belongs to the own objects of any store.
+// isOwn reports whether an object is one of the own objects of a store, whichever store wrote it.
 func isOwn(name string) bool { return strings.Contains("/"+name, "/"+archive.Fingerprints+"/") }
 
 // moreRetries makes the SDK retry more often. It is for calls that the pipeline does not retry.

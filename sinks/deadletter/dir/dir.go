@@ -2,13 +2,13 @@
 //
 // A letter is on disk before Put returns. A letter that is among the last 200,000 is not appended again. Any number of
 // processes on one host may put, read and remove letters of one folder. They append one at a time, and each reads what
-// the others appended. If the folder or its files are deleted meanwhile, later letters go into new files.
+// the others appended. If the folder or its files are deleted while a store is open, later letters go into new files.
 //
 // A line that is not a letter is copied to the file FILE.lineN.broken beside its file, logged, and skipped.
 //
 // Lines are never rewritten. To remove letters, Remove appends a line {"removed": [IDs]}. The line removes only letters
-// before it. When a store that removed letters is closed, it deletes the oldest files, as long as all letters of a file
-// are removed.
+// before it. When a store that removed letters is closed, it deletes the oldest files, up to the first file with a
+// letter that is not removed.
 package dir
 
 import (
@@ -37,7 +37,7 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("dead_letters")
 
-// maxRecentIDs is the number of recent letters whose ids are kept, so that they are not appended again.
+// maxRecentIDs is the number of recent letters whose ids are kept, so that these letters are not appended again.
 const maxRecentIDs = 200_000
 
 // Options configure a store.

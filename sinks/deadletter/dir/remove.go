@@ -57,7 +57,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 }
 
 // forget notes that the removal at a position removes the letters with these IDs. The letters may be put again after
-// it.
+// the removal.
 func (s *Store) forget(ids []string, removal linefile.Position) {
 	for _, id := range ids {
 		s.recent.Forget(id)

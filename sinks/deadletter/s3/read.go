@@ -80,7 +80,8 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 	return l, true, nil
 }
 
-// verifyAnswer makes the SDK accept only S3's whole answer: without it an empty answer would be an empty listing.
+// verifyAnswer makes the SDK accept only a complete answer of S3. Without verifyAnswer, the SDK takes an empty answer
+// for an empty listing.
 func verifyAnswer(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) }
 
 // objects lists the letters by name, and remembers their names for Remove. It skips other objects.
@@ -156,8 +157,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// objectKeys returns the keys of the objects of the letters with these IDs. allKnown is false if a letter has no known
-// key.
+// objectKeys returns the object keys of the letters with these IDs. allKnown is false if a letter has no known key.
 func (s *Store) objectKeys(ids []string) (keys []string, allKnown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

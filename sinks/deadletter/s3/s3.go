@@ -100,7 +100,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
-// put writes a letter as the object of a name.
+// put writes a letter as the object with this name.
 func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) error {
 	body, err := deadletter.Append(nil, l)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) er
 }
 
 // each calls do n times with limited concurrency. It returns the first fatal error or, without a fatal error, the first
-// error. If ctx ends, the remaining calls fail as the operation op.
+// error. If ctx ends, the remaining calls fail with an error of the operation op.
 func (s *Store) each(ctx context.Context, op string, n int, do func(i int) error) error {
 	var first error
 	for _, err := range parallel.Each(n, s.Concurrency, func(i int) error {

@@ -50,8 +50,8 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
-// sentName names a letter that was sent. It contains the time of the letter, so if a change is dead-lettered again,
-// that is another letter.
+// sentName names a letter that was sent. It contains the time of the letter, so a change that is dead-lettered again
+// gets another name.
 func sentName(l *pipeline.DeadLetter) string {
 	return fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
 }
@@ -62,7 +62,7 @@ func (s *Store) wasSent(l pipeline.DeadLetter) bool {
 	return s.sent.Has(sentName(&l))
 }
 
-// putRound sends the letters at the indexes of round. It puts letters that are too large for a message into Large.
+// putRound sends the letters at the indexes of round. It puts letters that are too large for a message into s.Large.
 func (s *Store) putRound(ctx context.Context, letters []pipeline.DeadLetter, bodies []string, round []int) error {
 	var large []pipeline.DeadLetter
 	var entries []types.SendMessageBatchRequestEntry
@@ -83,7 +83,7 @@ func (s *Store) putRound(ctx context.Context, letters []pipeline.DeadLetter, bod
 	return s.sendAll(ctx, entries, names)
 }
 
-// sendAll sends entries, with names of their letters, in batches of up to MaxBytes.
+// sendAll sends entries in batches of up to MaxBytes. names has the sentName of each entry's letter.
 func (s *Store) sendAll(ctx context.Context, entries []types.SendMessageBatchRequestEntry, names []string) error {
 	for len(entries) > 0 {
 		n := s.batchLength(entries)

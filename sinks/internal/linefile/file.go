@@ -56,9 +56,9 @@ func (l *file) isCurrent() (bool, error) {
 // catchUp calls take with each line that was appended since the last call of catchUp. Then it syncs the file, because
 // the writer of the lines may have died before its sync.
 //
-// take returns false if the line is broken and it has kept a copy of the line. catchUp then replaces the line by
-// blanks, or cuts it off if it is a last line without '\n'. Otherwise the line stays. If a last line without '\n'
-// stays, catchUp adds the '\n'.
+// take returns false if the line is broken and take has kept a copy of it. catchUp then replaces the line by blanks, or
+// cuts it off if it is a last line without '\n'. Otherwise the line stays. If a last line without '\n' stays, catchUp
+// adds the '\n'.
 func (l *file) catchUp(take func(Position, []byte) (stays bool)) error {
 	info, err := l.f.Stat()
 	if err != nil {

@@ -142,7 +142,8 @@ func (l *Log) hasKnownFiles(files []string) (bool, error) {
 	return l.file.isCurrent()
 }
 
-// takeLine passes a line to OnLine. If the line is broken, takeLine sets it aside. stays is false if that succeeded.
+// takeLine passes a line to OnLine. If the line is broken, takeLine sets it aside. stays is false if the line was set
+// aside.
 func (l *Log) takeLine(position Position, line []byte) (stays bool) {
 	return l.o.OnLine(position, line) == nil || !l.setAside(position, line)
 }

@@ -24,8 +24,8 @@ func New(owner string, afterClose ...func() error) *Stores {
 	return &Stores{owner: owner, byName: make(map[string]any), close: afterClose}
 }
 
-// Open returns the store of a name. If the store is not open yet, Open calls open. It returns an error if the store has
-// another type than T, or if the Stores are closed.
+// Open returns the store with this name. If the store is not open yet, Open calls open. It returns an error if the
+// store has another type than T, or if the Stores are closed.
 func Open[T any](s *Stores, name string, open func() (T, error)) (T, error) {
 	var none T
 	s.mu.Lock()

@@ -1,12 +1,12 @@
 // Package aws sends events to SQS, SNS and EventBridge, as CloudEvents in JSON.
 //
 // Events of one item are sent in order. No call contains two events of an item, and if an event fails, the later events
-// of its item are not sent. A FIFO queue or topic keeps this order, with the item as the message group. By the event's
-// id it also drops an event that is sent again within five minutes. Any other target may deliver an event twice and out
+// of its item are not sent. A FIFO queue or topic keeps this order, with the item as the message group. It also drops
+// an event that is sent again with the same id within five minutes. Any other target may deliver an event twice and out
 // of order. The "sequence" of two events shows which one is later.
 //
-// With an [Overflow], the data of an event that exceeds the message size is stored there, and the event names the data
-// by "dataref". [notify.Resolve] puts the data back.
+// If an event exceeds the message size, its data is stored in the [Overflow]. The event then has the member "dataref",
+// which refers to the data. [notify.Resolve] puts the data back.
 //
 // Each message has its own error. Throttling and outages are transient, a refused message is a permanent error, and a
 // missing or forbidden target stops the pipeline. Errors contain the error code of the service, and no data of the
@@ -49,7 +49,8 @@ func group(k item.Key) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// hints returns hints for the errors of a call, by the kind of the error. target is such as "queue orders".
+// hints returns hints for the errors of a call, by the kind of the error. target names the target, for example "queue
+// orders".
 func hints(target, action string) map[awserr.Kind]string {
 	return map[awserr.Kind]string{
 		awserr.Denied: fmt.Sprintf(

@@ -20,7 +20,7 @@ type target interface {
 	weigh(m *notify.Message, body []byte) (bytes int, refused string)
 
 	// send makes one call with up to queue.MaxEntries messages. No two of them have the same key. errs has an error or
-	// nil for each message. callErr is the error of the call, and then all messages have failed.
+	// nil for each message. If callErr is not nil, the whole call and all its messages have failed.
 	send(ctx context.Context, ms []outgoing) (errs []error, callErr error)
 }
 
@@ -89,8 +89,8 @@ func (s *sending) fail(m outgoing, err error) {
 	}
 }
 
-// takeBatch returns the messages of the next call, and those for later calls, both in order. Messages that cannot be
-// sent get an error, and are in neither of the two.
+// takeBatch divides rest: batch has the messages of the next call, and later has the messages of later calls, both in
+// order. Messages that cannot be sent get an error, and are in neither list.
 func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
 	size := 0
 	takenKeys := map[item.Key]bool{} // keys of batch and later
@@ -122,7 +122,7 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 }
 
 // prepare builds the body of a message. If the target refuses the body, prepare puts the data into the overflow, and
-// the body refers to it.
+// makes a body that refers to the data.
 func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	complete, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Body })
 	if err == nil {

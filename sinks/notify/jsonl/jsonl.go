@@ -2,7 +2,7 @@
 //
 // A line is on disk before Publish returns. An event whose id is among the last 200,000 of the file is not appended
 // again. Any number of processes on one host may have the file open. They append one at a time, and each reads what the
-// others appended. If the file is removed meanwhile, later events go into a new file.
+// others appended. If the file is removed while a store is open, later events go into a new file.
 //
 // A line that is not an event is copied to the file PATH.lineN.broken, logged, and skipped.
 package jsonl
@@ -31,7 +31,7 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("notify")
 
-// maxRecentIDs is the number of recent events whose ids are kept, so that they are not appended again.
+// maxRecentIDs is the number of recent events whose ids are kept, so that these events are not appended again.
 const maxRecentIDs = 200_000
 
 // Options configure a store.
@@ -104,7 +104,7 @@ func eventID(line []byte) (string, error) {
 }
 
 // Publish appends messages, and blocks until they are on disk. After an error, the file has none of the messages. The
-// error is transient, unless no retry can succeed, as on a full disk or a closed store.
+// error is transient, unless no retry can succeed, for example because the disk is full or the store is closed.
 func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -42,7 +42,7 @@ type bulk struct {
 	// alone is the mutation that is sent alone after the first attempt. It is nil during the first attempt. A repair
 	// sets an empty value, so that no mutation is sent alone
 	alone *unfitMutation
-	again bool // alone is to be sent once more
+	again bool // send the mutation in alone once more
 
 	stop error // error after which nothing more is sent
 }
@@ -52,8 +52,8 @@ type bulk struct {
 // pipeline waits before it retries.
 const maxRounds = 5
 
-// sendAll sends the mutations left. It repeats the mutations that are to be sent again at once, for up to maxRounds
-// rounds.
+// sendAll sends the mutations whose indexes are in left. It repeats the mutations that are to be sent again at once,
+// for up to maxRounds rounds.
 func (b *bulk) sendAll(ctx context.Context, left []int) error {
 	for round := 0; len(left) > 0 && round < maxRounds; round++ {
 		if b.store.mode == Exact {
@@ -127,7 +127,7 @@ func (b *bulk) send(ctx context.Context, positions []int) (sendAgainNow []int) {
 	return sendAgainNow
 }
 
-// fail sets the error of the mutations at positions. After it no more requests are sent.
+// fail sets the error of the mutations at positions. No more requests are sent after that.
 func (b *bulk) fail(positions []int, err error) {
 	b.stop = err
 	for _, i := range positions {

@@ -2,7 +2,7 @@ package opensearch
 
 import "github.com/tablewake/tablewake/pipeline/jsoncursor"
 
-// bulkItem is the server's result for one document of a bulk request. It is valid only during the call of visit.
+// bulkItem is the server's result for one document of a bulk request. It is valid only while visit is called with it.
 type bulkItem struct {
 	failure
 	noop bool // the script did not change the document

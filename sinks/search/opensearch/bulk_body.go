@@ -31,8 +31,8 @@ func (s *Store) checkMutation(m *search.Mutation) error {
 	return nil
 }
 
-// externalVersion returns the version of a mutation in mode fast. OpenSearch calls a version that the client gives an
-// external version. It is the creation time of the change in Unix seconds. A change without a time has version 0, below
+// externalVersion returns the version of a mutation in mode fast: the creation time of the change in Unix seconds.
+// OpenSearch calls a version that the client gives an external version. A change without a time has version 0, below
 // all others.
 func externalVersion(m *search.Mutation) int64 {
 	if m.Time.IsZero() {
@@ -44,7 +44,8 @@ func externalVersion(m *search.Mutation) int64 {
 // bulkRequest is a bulk request with the first count mutations of a list.
 type bulkRequest struct {
 	count int
-	// index of all mutations, which the path then names, for access policies; "" if each line names its own index
+	// index is the common index of all mutations. The path then names it, so that access policies can check it. ""
+	// means that each line names its own index
 	index string
 	body  []byte
 }
@@ -99,7 +100,8 @@ func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte
 	return append(dst, "}}}\n"...)
 }
 
-// appendFast appends the lines that write a mutation unless the stored document has a later second.
+// appendFast appends the lines that write a mutation unless the change of the stored document was made in a later
+// second.
 func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte {
 	dst = append(dst, `{"index":{`...)
 	dst = appendTarget(dst, index, m)

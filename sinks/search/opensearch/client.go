@@ -85,7 +85,7 @@ func (c *client) close() {
 	}
 }
 
-// noRetry wraps each error in another one, so that the library does not recognize io.EOF. After io.EOF the library
+// noRetry wraps each error in another error, so that the library does not recognize io.EOF. After io.EOF the library
 // would send the request again, with only the unread rest of its body.
 type noRetry struct{ http.RoundTripper }
 

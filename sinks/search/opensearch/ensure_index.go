@@ -42,11 +42,13 @@ type Indexes struct {
 	// double from the start, even if its first value is written as text. Default: none
 	Attributes map[string]item.Kind
 
-	// WroteDocuments means that the sink wrote documents before, as the pipeline's state knows. If it is set and the
-	// server has no record of the sink, that is an error, and no index is created. Default: the sink begins now
+	// WroteDocuments means that the sink has written documents before, according to the pipeline's state. If
+	// WroteDocuments is set and the server has no record of the sink, Open returns an error and creates no index.
+	// Default: the sink begins now
 	WroteDocuments bool
 
-	// OnDemand makes the first document of an index create it, as for a template. Default: Open creates the index
+	// OnDemand means that the first document of an index creates the index. If Name is not constant, this is always so.
+	// Default: Open creates the index
 	OnDemand   bool
 	MaxIndexes int // maximum number of indexes that a template may create. Default: no limit
 }
@@ -89,7 +91,7 @@ func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline
 // prefix of the names, and false.
 func (x *indexes) singleName() (string, bool) { return x.Name.Prefix() }
 
-// recheckInterval is the time between two checks that an index was not replaced by another one.
+// recheckInterval is the time between two checks that an index was not replaced by another index.
 const recheckInterval = 5 * time.Second
 
 // lastReady returns when the index of a name was last found ready. ok is false if it never was.
@@ -107,8 +109,8 @@ func (x *indexes) lastReady(name string) (at time.Time, ok bool) {
 //	deleted    the record names it, and it does not exist
 //	exchanged  the record names it, and it exists with another UUID
 //
-// The phases deleted and exchanged are a [state.LostError], until Forget drops the record. An existing index that
-// verifyIndex refuses is not used in any phase.
+// In the phases deleted and exchanged, the store returns a [state.LostError] until Forget drops the record. An existing
+// index that verifyIndex refuses is not used in any phase.
 type phase uint8
 
 const (
@@ -218,8 +220,8 @@ func (s *Store) findReady(ctx context.Context, name string) error {
 	return nil
 }
 
-// confirmIndexes marks all unchanged indexes of the sink as ready. It needs only two requests, since a template may
-// have many indexes.
+// confirmIndexes marks all unchanged indexes of the sink as ready. It needs only two requests, however many indexes the
+// template has.
 func (s *Store) confirmIndexes(ctx context.Context, now time.Time) error {
 	r, err := s.readRecord(ctx, s.indexes.sink())
 	if err != nil {

@@ -43,7 +43,7 @@ func (e *Error) Error() string {
 // Redacted omits the index, whose name may contain values of the item.
 func (e *Error) Redacted() string { return e.message("") }
 
-// Describe returns the class of the server's answer, and the field that it refuses.
+// Describe returns the class of the server's answer, and the field that the server refuses.
 func (e *Error) Describe() (class, field string) { return cmp.Or(e.class, "opensearch"), e.Field }
 
 func (e *Error) message(where string) string {
@@ -211,7 +211,7 @@ func (f *failure) missingPermission() string {
 
 var permissionPattern = regexp.MustCompile(`(?:no permissions for \[|not authorized to perform: )([a-zA-Z]+:[a-zA-Z:/_*]+)`)
 
-// fieldMarks are the texts of the server around the name of a field.
+// fieldMarks are the texts that the server writes before and after the name of a field.
 var fieldMarks = []struct{ before, after string }{
 	{"failed to parse field [", "]"},
 	{"object mapping for [", "]"},

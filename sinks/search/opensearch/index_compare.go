@@ -46,8 +46,8 @@ func flattenMapping(byPath map[string]string, path string, mapping map[string]an
 	}
 }
 
-// changedDefinition describes the first difference between the recorded configuration (was) and the present one (is).
-// It returns "" if they are equal.
+// changedDefinition describes the first difference between the recorded configuration (was) and the present
+// configuration (is). It returns "" if they are equal.
 func changedDefinition(was, is map[string]string) string {
 	either := maps.Clone(was)
 	maps.Copy(either, is)
@@ -89,13 +89,13 @@ func definitionDifference(configured, actual map[string]string) string {
 	return ""
 }
 
-// hasField reports whether the field exists that a parameter's path belongs to.
+// hasField reports whether actual has the field of the parameter at path.
 func hasField(actual map[string]string, path string) bool {
 	field := fieldOf(path)
 	return field == "mappings" || hasPath(actual, field)
 }
 
-// hasPath reports whether m has a path, or a path inside it.
+// hasPath reports whether path is a key of m, or the beginning of a key.
 func hasPath[V any](m map[string]V, path string) bool {
 	for p := range m {
 		if p == path || strings.HasPrefix(p, path+".") {
@@ -105,8 +105,8 @@ func hasPath[V any](m map[string]V, path string) bool {
 	return false
 }
 
-// fieldOf returns the path of the field that a parameter's path belongs to, or "mappings" if the parameter is not one
-// of a field.
+// fieldOf returns the path of the field of the parameter at path. It returns "mappings" if the parameter belongs to no
+// field.
 func fieldOf(path string) string {
 	start := 0 // of the name of the innermost field
 	for _, container := range []string{".properties.", ".fields."} {

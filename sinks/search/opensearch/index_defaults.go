@@ -13,9 +13,9 @@ import (
 // withDefaults returns the mappings of a new index: the configured mappings, and a rule that makes every other number a
 // double. Without the rule the server maps a number to long or float by its first value, and one of two concurrent
 // requests may fail. Declared numbers are mapped by name, so that the rule also holds if the first value is written as
-// text. Other numbers are mapped by a dynamic template that follows those of the mapping. There are two exceptions. A
-// mapping that allows no new fields stays as it is. If a mapping has its own dynamic templates, declared numbers are
-// not mapped by name, so that those templates apply to them.
+// text. Other numbers are mapped by a dynamic template that follows the dynamic templates of the mapping. There are two
+// exceptions. A mapping that allows no new fields stays as it is. If a mapping has its own dynamic templates, declared
+// numbers are not mapped by name, so that those templates apply to them.
 func withDefaults(
 	mappings map[string]any, fields search.Fields, declared map[string]item.Kind,
 ) (map[string]any, error) {

@@ -69,7 +69,8 @@ func (d *definition) body(by owner) ([]byte, error) {
 	})
 }
 
-// put sets mappings[part][name] to v. It replaces the part by a copy first, because other mappings may share it.
+// put sets mappings[part][name] to v. Before that, it replaces mappings[part] by a copy, because other mappings may
+// share that map.
 func put(mappings map[string]any, part, name string, v any) error {
 	members, err := indexmap.ObjectMember(mappings, part)
 	if err != nil {

@@ -35,7 +35,7 @@ func (f *failure) noRoomForShards() bool {
 }
 
 // reserveIndex reserves one of the MaxIndexes indexes of a template in the sink's record, so that several processes
-// together create no more. The error is a [FullError] if all are taken.
+// together create no more than MaxIndexes. The error is a [FullError] if all of them are taken.
 func (s *Store) reserveIndex(ctx context.Context, name string) error {
 	x := s.indexes
 	if _, isSingle := x.singleName(); isSingle || x.MaxIndexes == 0 {
@@ -63,7 +63,7 @@ func (s *Store) reserveIndex(ctx context.Context, name string) error {
 }
 
 // reserve notes that an index is being created, and drops the notes of indexes that exist or were given up. It returns
-// the number of the sink's indexes with those that are being created.
+// the number of the sink's indexes, including those that are being created.
 func (r *indexRecord) reserve(name string, existing []string, now time.Time) int {
 	counted := make(map[string]bool, len(existing)+1)
 	for _, n := range existing {

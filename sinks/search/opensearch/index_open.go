@@ -100,8 +100,8 @@ func (s *Store) begin(ctx context.Context) error {
 	return nil
 }
 
-// recordIndexes notes the existing indexes, and the configuration if the output begins or none is noted. It reports
-// whether the record changed.
+// recordIndexes notes the existing indexes in r. It also notes the configuration, if the output begins now or if r has
+// no configuration. It reports whether r changed.
 func (s *Store) recordIndexes(r *storedRecord, existing map[string]*indexState) (changed bool) {
 	configured := s.indexes.definition.settingsByPath
 	if s.begins(r, existing) {
@@ -153,7 +153,7 @@ func (s *Store) compare(r *storedRecord, existing map[string]*indexState) error 
 }
 
 // anyLost returns a [state.LostError] if the record or a recorded index is missing, or if a recorded index was replaced
-// by another one.
+// by another index.
 func (s *Store) anyLost(r *storedRecord, existing map[string]*indexState) error {
 	x := s.indexes
 	if !r.found && x.WroteDocuments {

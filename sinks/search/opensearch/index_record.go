@@ -30,12 +30,12 @@ type indexRecord struct {
 	Sink     string `json:"sink"`
 	// Born is the time when the sink's output began: when the record or the oldest index was created
 	Born time.Time `json:"born"`
-	// Definition is the configured definition of the sink's indexes, by path. The stored name is asked
+	// Definition is the configured definition of the sink's indexes, by path. The stored name is "asked"
 	Definition  map[string]string  `json:"asked,omitempty"`
 	Fingerprint *state.Fingerprint `json:"fingerprint,omitempty"` // nil: no fingerprint is stored
-	// UUIDs maps the indexes that were created to their UUIDs. The stored name is made
+	// UUIDs maps the indexes that were created to their UUIDs. The stored name is "made"
 	UUIDs map[string]string `json:"made,omitempty"`
-	// Creating maps the indexes that are being created to the time when that began. The stored name is pending
+	// Creating maps the indexes that are being created to the time when that began. The stored name is "pending"
 	Creating map[string]time.Time `json:"pending,omitempty"`
 }
 

@@ -23,7 +23,7 @@ type indexState struct {
 	Settings map[string]any             `json:"settings"` // settings by their full names
 }
 
-// owner is the note in an index that names the sink that created it, and its alias.
+// owner is a note that is stored in an index. It names the sink that created the index, and the alias of the index.
 type owner struct {
 	Pipeline string `json:"pipeline"`
 	Sink     string `json:"sink"`

@@ -29,9 +29,9 @@ const (
 
 // ListDocuments scrolls through the index. The server divides the index into slices, and each segment of the listing
 // reads one slice. OpenSearch Serverless has no scrolls, and no server accepts more than 1,024 slices. In these two
-// cases each segment reads all documents in the order of their ids, and yields only its own. If somebody changed the
-// version of a document by hand and it cannot be parsed, Version is zero. ListDocuments leaves out documents that no
-// sink wrote.
+// cases each segment reads all documents in the order of their ids, and yields only its own documents. If somebody
+// changed the version of a document by hand and it cannot be parsed, Version is zero. ListDocuments leaves out
+// documents that no sink wrote.
 func (s *Store) ListDocuments(
 	ctx context.Context, index string, l state.Listing,
 ) iter.Seq2[search.ListedDocument, error] {
@@ -98,8 +98,8 @@ func (s *Store) hitsByScroll(ctx context.Context, index string, l state.Listing)
 
 const opList = "list documents"
 
-// openScroll returns the first page of a scroll. Even if it returns an error, the page may have the id of a scroll,
-// which the caller must end.
+// openScroll returns the first page of a scroll. Even if it returns an error, the page may have the id of a scroll. The
+// caller must end that scroll.
 func (s *Store) openScroll(ctx context.Context, index string, l state.Listing) (searchAnswer, error) {
 	query := map[string]any{
 		"size": readPage, "sort": []string{"_doc"},

@@ -60,7 +60,7 @@ type Options struct {
 	Timeout time.Duration
 
 	// Indexes are the indexes that the store creates. Default: the store creates no indexes. A document then goes to
-	// the index that its mutation names, which must exist, and readers must filter tombstones themselves
+	// the index that its mutation names. That index must exist, and readers must filter tombstones themselves
 	Indexes *Indexes
 
 	Clock func() time.Time // clock of tombstones and records. Default: time.Now

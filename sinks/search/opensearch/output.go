@@ -24,9 +24,9 @@ func (s *Store) Output(state.OutputRef) state.Output { return output{s} }
 
 type output struct{ *Store }
 
-// Identity returns an error if an index in the sink's record is missing or was replaced by another one. The identity
-// itself is always "": each document has the birth of the output, its random id, and the record has the UUIDs of the
-// indexes. Identity retries as Open does.
+// Identity returns an error if an index in the sink's record is missing or was replaced by another index. The identity
+// itself is always "". None is needed: each document has the birth (the random id) of the output, and the record has
+// the UUIDs of the indexes. Identity retries as Open does.
 func (o output) Identity(ctx context.Context) (string, error) {
 	var r storedRecord
 	err := retryUntilReady(ctx, func() (err error) {
@@ -54,7 +54,7 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	return o.count(ctx, slices.Sorted(maps.Keys(own)))
 }
 
-// count counts the documents of indexes by birth, and how many of all are tombstones.
+// count counts the documents and tombstones of indexes by birth. It also counts the tombstones alone.
 func (s *Store) count(ctx context.Context, names []string) (state.Inspection, error) {
 	counted := state.Inspection{Complete: true}
 	if len(names) == 0 {

@@ -39,7 +39,7 @@ const purgePage = 1000
 // state.guard_retention, because the sink refuses changes of that age.
 //
 // Purge deletes a tombstone only if it still has the sequence number that was read, in both modes. A sequence number
-// identifies one write. A version does not in mode fast: all writes of one second have the same version, even a put
+// identifies one write. In mode fast a version does not: all writes of one second have the same version, even a put
 // after the tombstone.
 func (s *Store) Purge(ctx context.Context, before time.Time) (int, error) {
 	names, err := s.Indexes(ctx)
@@ -82,7 +82,7 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (purge
 	}
 }
 
-// deleteUnchanged deletes tombstones that were not written since they were read.
+// deleteUnchanged deletes the tombstones that have not changed since they were read.
 func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (purged int, err error) {
 	var body []byte
 	for _, h := range hits {

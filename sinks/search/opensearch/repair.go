@@ -99,7 +99,7 @@ func (b *bulk) repairInBatches(ctx context.Context, repairs []search.DocumentRep
 }
 
 // checkUnchanged reports whether a document is still as the repair read it. It returns an error if the document cannot
-// be read, or if its birth (the random id of the output) is another one.
+// be read, or if it has another birth (the random id of the output that wrote it).
 func (b *bulk) checkUnchanged(repair *search.DocumentRepair, m *search.Mutation, current *documentState) (bool, error) {
 	var stored search.StoredDocument
 	if current.Found {
@@ -137,7 +137,7 @@ func (b *bulk) readStates(ctx context.Context, positions []int) ([]documentState
 	return found.Docs, nil
 }
 
-// appendRepair appends the lines that write a mutation if the stored document is still the one that the repair read.
+// appendRepair appends the lines that write a mutation if the stored document has not changed since current was read.
 func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, current *documentState) []byte {
 	op := `{"index":{`
 	if !current.Found {

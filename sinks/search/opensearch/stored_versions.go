@@ -17,9 +17,9 @@ const versionsPath = "/_mget?_source_includes=_tw.version,_tw.birth&filter_path=
 var errVanished = pipeline.Transient(errs.New(
 	"opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
 
-// readStoredVersions sets the results of the mutations for which the script changed nothing. Either the stored document
-// is newer, or a repetition found the document of the same change. Such mutations are few. A second request for them
-// costs less than a bulk request that always returns the stored versions.
+// readStoredVersions sets the results of the mutations at positions. For these, the script changed nothing: either the
+// stored document is newer, or the same change has already written it. Such mutations are few, so a second request for
+// them costs less than bulk requests that always return the stored versions.
 func (b *bulk) readStoredVersions(ctx context.Context, positions []int) {
 	if len(positions) == 0 {
 		return
@@ -79,15 +79,15 @@ func (b *bulk) compare(i int, version, birth []byte) {
 }
 
 // parseVersions reads the answer to a request for the versions and births of n documents, and calls visit for each
-// document in order. A version or birth that is missing is nil. It returns false if the answer does not belong to such
-// a request.
+// document in order. A missing version or birth is nil. parseVersions returns false if the answer does not belong to
+// such a request.
 func parseVersions(body []byte, n int, visit func(i int, version, birth []byte)) bool {
 	var version, birth []byte
 	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) },
 		func(i int) { visit(i, version, birth) })
 }
 
-// readMark reads the version and the birth in _source._tw of the next value. A missing one is nil.
+// readMark reads the version and the birth in _source._tw of the next value. A missing version or birth is nil.
 func readMark(c *jsoncursor.Cursor) (version, birth []byte) {
 	for name := range c.Members() {
 		if string(name) != "_source" {

@@ -15,17 +15,19 @@ import (
 type unfitMutation struct {
 	position int      // index of the mutation in bulk.mutations
 	decided  []string // fields whose types other documents decided
-	lags     int      // how often the mutation did not fit a field in decided, although it can
+	lags     int      // how often a field in decided did not fit, although all its values have one type
 }
 
-// maxLags bounds how often an unfit mutation is sent again for the same fields, and lagPause is the wait before.
+// maxLags bounds how often an unfit mutation is sent again for the same fields, and lagPause is the wait before each of
+// these tries.
 const maxLags = 8
 
 var lagPause = pipeline.Backoff{Max: 2 * time.Second}
 
-// sendUnfitAlone sends a mutation alone until it is written, or cannot be written. Each lost race decides the type of
-// one more field, and the document fits that type. But a busy server may write with an older mapping for a moment, and
-// then the document loses the race for the same field again. So sendUnfitAlone waits before it repeats a field.
+// sendUnfitAlone sends a mutation alone until it is written, or cannot be written. A lost race means that another
+// document has decided the type of one more field. The next try succeeds if the document fits that type. But for a
+// moment a busy server may still use an older mapping, and the document loses the race for the same field again. So
+// sendUnfitAlone waits before it tries the same field once more.
 func (b *bulk) sendUnfitAlone(ctx context.Context, u *unfitMutation) error {
 	b.alone = u
 	for b.again = true; b.again; {

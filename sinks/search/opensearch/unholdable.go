@@ -41,8 +41,8 @@ func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
 		attribute, attribute)
 }
 
-// unholdableField returns the names that lead to the field that the index can't hold because of its name, and the
-// reason; nil if there is none.
+// unholdableField returns the path of the field that the index can't hold because of its name, and the reason. The path
+// is a list of names. It returns nil if there is no such field.
 func unholdableField(doc map[string]any, f *failure) (field []string, why string) {
 	if field = unholdableName(doc); field != nil {
 		if isBlank(field[len(field)-1]) {
@@ -77,7 +77,8 @@ func (f *failure) reasonContains(part string) bool {
 	return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.causeReason, []byte(part))
 }
 
-// conflictPrefixes are the texts of the server before the name of a field that would be both a value and an object.
+// conflictPrefixes are the texts that the server writes before the name of a field that would be both a value and an
+// object.
 var conflictPrefixes = []string{"Existing mapping for [", "can't merge a non object mapping [", "object mapping for ["}
 
 // conflictingField returns the field that cannot be both a value and an object. It returns "" if the failure has
@@ -145,8 +146,8 @@ func metadataField(top map[string]any, f *failure) []string {
 	return nil
 }
 
-// dottedField returns the path of the first field whose own name contains a dot and whose path leads into the field at.
-// It returns nil if there is no such field.
+// dottedField returns the path of the first field whose own name contains a dot and whose path begins with at, the path
+// of another field. It returns nil if there is no such field.
 func dottedField(top map[string]any, at string) []string {
 	return findField(top, nil, func(names []string) bool {
 		return strings.Contains(names[len(names)-1], ".") && strings.HasPrefix(strings.Join(names, "."), at+".")

@@ -10,8 +10,8 @@ import (
 )
 
 // Births checks that a store which compares versions also compares births (the random ids of outputs). The store may
-// replace a document or a tombstone only if its birth is the same. Another birth is a fatal error, whatever the
-// versions are. index is the name of an empty index.
+// replace a document or a tombstone only by a mutation with the same birth. Another birth is a fatal error, whatever
+// the versions are. index is the name of an empty index.
 func Births(t *testing.T, store search.Store, index string) {
 	t.Helper()
 	for id, kind := range map[string]documentKind{"document": live, "tombstone": deleted} {

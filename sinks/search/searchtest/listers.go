@@ -19,7 +19,7 @@ type ListedStore interface {
 	search.Lister
 }
 
-// listedDocuments is more than several pages of a store.
+// listedDocuments is a number of documents that needs several pages of any store.
 const listedDocuments = 400
 
 // RunListers checks that the segments of a listing, however many there are, together list each document of an index
@@ -58,7 +58,8 @@ type listerCheck struct {
 	want  []string // sorted
 }
 
-// writeDocuments writes the documents that are listed, and tombstones and a document of another index, which are not.
+// writeDocuments writes the documents that a listing must have. It also writes tombstones, and a document of the index
+// neighbour, which a listing must not have.
 func (c *listerCheck) writeDocuments(neighbour string) {
 	c.t.Helper()
 	var first, second []search.Mutation
@@ -105,7 +106,8 @@ func (c *listerCheck) checkAllSegments(segments int) {
 	}
 }
 
-// checkHundredthSegments checks that one segment in a hundred does not have more than its part.
+// checkHundredthSegments lists every hundredth segment. Together these segments must have some documents, none of them
+// twice, and at most a twentieth of all documents.
 func (c *listerCheck) checkHundredthSegments(segments int) {
 	c.t.Helper()
 	var got []string

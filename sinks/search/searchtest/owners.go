@@ -54,8 +54,8 @@ func RunOwners(t *testing.T, suite OwnerSuite) {
 	}
 }
 
-// checkOwners checks that the store of the second owner refuses an index that the first one wrote, and does not change
-// it.
+// checkOwners checks that the store of the second owner refuses an index that the first owner wrote, and does not
+// change the index.
 func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index string, first, second search.Owner) {
 	world := t.TempDir()
 	store, err := suite.Open(t.Context(), world, first, named)

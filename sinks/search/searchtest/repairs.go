@@ -182,8 +182,8 @@ func (s repairCheck) each(
 	}
 }
 
-// A repair stores its document at the version that was stored. The same repair again is then lost. Newer changes
-// replace the repaired document, and older changes do not.
+// repairsAreDone checks that a repair stores its document at the version that was stored. The same repair again is then
+// lost. Newer changes replace the repaired document, and older changes do not.
 func repairsAreDone(t *testing.T, s repairCheck) {
 	s.each("done", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
 		s.expectRepair(what, was, now, repaired)
@@ -202,8 +202,8 @@ func repairsAreDone(t *testing.T, s repairCheck) {
 	})
 }
 
-// A repair is lost if the stream, another repair or a person changed the document first. That may also happen between
-// the read and the write of the repair.
+// repairsRace checks that a repair is lost if the stream, another repair or a person changed the document first. The
+// change may also come between the read and the write of the repair.
 func repairsRace(t *testing.T, s repairCheck) {
 	other := repairCheck{s.Open(t), t, s.RepairSuite}
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
@@ -239,7 +239,7 @@ func repairsRace(t *testing.T, s repairCheck) {
 				return was.Exists && !s.Seconds
 			},
 		} {
-			bySeconds := name == "newer" || name == "removed" // Seconds orders them
+			bySeconds := name == "newer" || name == "removed" // a store with Seconds orders these two events
 			if s.Seconds && moment == "between" && !bySeconds {
 				continue
 			}
@@ -263,7 +263,8 @@ func repairsRace(t *testing.T, s repairCheck) {
 	}
 }
 
-// If several repairs of the same difference run at the same time, one is done and the others are lost.
+// repairsCountOnce checks several repairs of the same difference that run at the same time: one is done, and the others
+// are lost.
 func repairsCountOnce(t *testing.T, s repairCheck) {
 	processes := []repairCheck{s, {s.Open(t), t, s.RepairSuite}}
 	s.each("once", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
@@ -292,7 +293,8 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 	})
 }
 
-// A store refuses to repair a document of another birth, and leaves the document as it is.
+// repairsOfAnotherBirth checks that a store refuses to repair a document of another birth, and leaves the document as
+// it is.
 func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
 	for _, kind := range []documentKind{live, deleted} {
 		id := fmt.Sprint("birth-", kind)
@@ -312,7 +314,8 @@ func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
 	}
 }
 
-// A document that a person changed or deleted is repaired. Then newer changes of the stream win.
+// repairsOfForeignDocuments checks that a document is repaired after a person changed or deleted it. Newer changes of
+// the stream must win over the repair.
 func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
 	s.apply("another document", s.document("another", 1, live))
 	for name, damage := range map[string]func(id string){

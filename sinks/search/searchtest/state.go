@@ -54,7 +54,7 @@ func withoutMark(id string, text []byte) (doc map[string]any, err error) {
 	return doc, nil
 }
 
-// keyOf is the key of a document's item, and the identity of the element that it is of.
+// keyOf returns the key of a document's item. For the document of an element, it adds the element's identity.
 func keyOf(doc map[string]any) string {
 	key := fmt.Sprintf("%q %q", doc["PK"], doc["SK"])
 	if line, ok := doc["Lines"].(map[string]any); ok {

@@ -129,7 +129,7 @@ func (t *tx) applyToIndex(
 	return nil
 }
 
-// read returns the stored versions of the documents of mutations, by id.
+// read returns the stored versions of the documents that the mutations at positions write, by id.
 func (t *tx) read(index int64, mutations []search.Mutation, positions []int) (map[string]stored, error) {
 	ids := make([]string, len(positions))
 	for n, i := range positions {

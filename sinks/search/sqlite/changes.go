@@ -7,7 +7,8 @@ import (
 )
 
 // changes collects the words and values that a transaction adds and removes. FTS5 begins a new segment of its index at
-// each rowid that is lower than the rowid before. So the changes are sorted by rowid and written when all are known.
+// each rowid that is lower than the rowid before. So changes collects all changes first, and flush writes them in the
+// order of their rowids.
 type changes struct{ words, values []change }
 
 type change struct {
@@ -31,7 +32,7 @@ type writeMode uint8
 
 const (
 	writeChanged writeMode = iota // the entries that are not stored yet
-	rewriteAll                    // all entries, because some of those that should be stored may be missing
+	rewriteAll                    // all entries, because the file may lack some of the entries that it should have
 )
 
 // diff collects the changes from the stored entries to the fields of a document. It returns the new entries in
@@ -66,7 +67,8 @@ func (c *changes) diff(t *tx, index, doc int64, stored []entry, docFields fields
 				added.words = f.words
 			}
 			if e.value == nil && mode == rewriteAll {
-				c.collect(change{entry: e, docID: doc}) // FTS5 accepts no second row with one rowid
+				// FTS5 accepts no second row with the same rowid, so the old row is removed first.
+				c.collect(change{entry: e, docID: doc})
 			}
 			c.collect(added)
 		}

@@ -83,7 +83,8 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 	return same, unmarkMissing(ctx, tx, missingWords, words, same)
 }
 
-// unmarkMissing sets same to false for the documents with an entry that the query does not find.
+// unmarkMissing runs missingValues or missingWords with the given entries. It sets same[i] to false for each document i
+// that has a missing entry.
 func unmarkMissing(ctx context.Context, tx *sql.Tx, query string, entries [][]any, same []bool) error {
 	if len(entries) == 0 {
 		return nil
@@ -102,8 +103,8 @@ func unmarkMissing(ctx context.Context, tx *sql.Tx, query string, entries [][]an
 	})
 }
 
-// parse returns the fields of documents, nil for a document that cannot be parsed, and reads the numbers of their
-// paths.
+// parse returns the fields of each document; nil for a document that cannot be parsed. It also reads the numbers of the
+// fields' paths.
 func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) ([]fields, error) {
 	if c.paths == nil || len(c.paths) > maxPaths {
 		c.paths = make(map[string]int64)
@@ -147,7 +148,7 @@ func (c *derivedChecker) readNumbers(ctx context.Context, tx *sql.Tx, unknown []
 	return err
 }
 
-// equal reports whether stored entries are those of fields.
+// equal reports whether the stored entries are those of docFields.
 func (c *derivedChecker) equal(stored []entry, docFields fields) bool {
 	inFile := make(map[string]bool, len(stored))
 	for _, e := range stored {

@@ -25,8 +25,8 @@
 //	CreatedAt:2026-01-15     that day in UTC; with a time, that instant
 //	CreatedAt:>="2026-01-15" dates and times, likewise
 //
-// Text of several words, such as x-1, is a phrase. A backslash makes the next character plain text, and a quote all
-// characters until the next quote. Other syntax is an error that names the syntax and its column. These are refused:
-// AND, OR, NOT and !, _exists_, brackets, wildcards within a word or in the name of a field, fuzzy words, regular
-// expressions and boosts.
+// Text of several words, such as x-1, is a phrase. A backslash makes the next character plain text. A quote makes all
+// characters until the next quote plain text. Other syntax is an error that names the syntax and its column. These are
+// refused: AND, OR, NOT and !, _exists_, brackets, wildcards within a word or in the name of a field, fuzzy words,
+// regular expressions and boosts.
 package sqlite

@@ -21,14 +21,14 @@ type clause struct {
 	// low and high are the smallest and the largest requested value, encoded as in values.go; nil: no value is
 	// requested.
 	low, high           any
-	aboveLow, belowHigh bool // and not equal to it
+	aboveLow, belowHigh bool // low, or high, is not itself a requested value
 }
 
 // need defines the effect of a clause on the result.
 type need int
 
 const (
-	may need = iota // a document that matches is found, if it matches all clauses of must
+	may need = iota // a document that matches is found, if it also matches all must clauses
 	must
 	mustNot
 )

@@ -57,8 +57,8 @@ type finder struct {
 	positive bool // a clause finds documents, and does not only exclude them
 }
 
-// add adds a SELECT of a clause. columns is its text after SELECT. It has a %d for the number of the clause, and one
-// for its need.
+// add adds a SELECT of a clause. columns is its text after SELECT. It has a %d for the number of the clause, and a
+// second %d for the need.
 func (f *finder) add(clauseNumber int, n need, columns string, args ...any) {
 	f.selects = append(f.selects, "SELECT "+fmt.Sprintf(columns, clauseNumber, n))
 	f.args = append(f.args, args...)

@@ -14,8 +14,8 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("search")
 
-// Store stores the indexes of one sink in a SQLite file. A reader sees the indexes of all sinks. It is safe for
-// concurrent use. Calls that write wait for each other.
+// Store stores the indexes of one sink in a SQLite file. A store of [OpenReader] sees the indexes of all sinks. It is
+// safe for concurrent use. Calls that write wait for each other.
 type Store struct {
 	state.Fingerprints // settings that shaped the documents, for all sinks that write to the file
 	db                 *sqlite.DB
@@ -94,7 +94,7 @@ func (s *Store) Create(ctx context.Context, name string) error {
 }
 
 // index returns the number of an index. It creates a missing index. It takes over an index of another sink if the index
-// is empty. foreign is not nil if the index belongs to another sink.
+// is empty. foreign is not nil if the index belongs to another sink and is not empty.
 func (s *Store) index(
 	ctx context.Context, w *sqlite.Writer, name string,
 ) (id int64, foreign *search.ForeignIndexError, err error) {

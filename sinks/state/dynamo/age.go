@@ -25,12 +25,13 @@ const (
 	attrFormat = "format" // number of the layout of the pipeline's items
 )
 
-// Format is the number of the layout of a pipeline's items. It is stored in the pipeline's memory item. That is an item
-// of the state table that also has the time when the state was created.
+// Format is the number of the layout of a pipeline's items. It is stored in the pipeline's memory item. The memory item
+// is an item of the state table. It also has the time when the state was created.
 //
 // Format 1 had no number, and its partition keys began with the kind of the item. This program does not find items with
-// such keys. So it finds no state for their output, and refuses the output. Format 3 added the stages of births,
-// because a program of format 2 would write to a sink that waits for its backfill. Format 4 added the repairs of gaps.
+// such keys. So it finds no state for output that was written with format 1, and refuses the output. Format 3 added the
+// stages of births, because a program of format 2 would write to a sink that waits for its backfill. Format 4 added the
+// repairs of gaps.
 const Format = 4
 
 // StoreAge returns the time when the pipeline's state began: when [DB.CreateState] was called, or else when StoreAge
@@ -116,7 +117,7 @@ func withAttributes(key, rest Item) Item {
 // nanoseconds returns a time as an N.
 func nanoseconds(t time.Time) types.AttributeValue { return N(strconv.FormatInt(t.UnixNano(), 10)) }
 
-// timeAt returns the time in the attribute name, or the zero time if the item does not have the attribute.
+// timeAt returns the time in item[name], or the zero time if the item does not have this attribute.
 func timeAt(item Item, name string) (time.Time, error) {
 	digits := Digits(item, name)
 	if digits == "" {
@@ -128,10 +129,10 @@ func timeAt(item Item, name string) (time.Time, error) {
 
 var _ state.Purger = (*DB)(nil)
 
-// Purge deletes the state of the pipeline that only refuses late changes and was written before a time. That is
-// tombstones, guards without a row, and contributions without shares. It deletes an item on condition that the item is
-// unchanged. It reads the whole table, so it needs the right to Scan without a condition on keys. If TTL is enabled for
-// the table, DynamoDB deletes these items by itself, without cost.
+// Purge deletes the pipeline's tombstones, guards without a row, and contributions without shares that were written
+// before a time. This state only refuses late changes. Purge deletes each item on condition that the item is unchanged.
+// Purge reads the whole table, so it needs the right to Scan without a condition on keys. If TTL is enabled for the
+// table, DynamoDB deletes these items by itself, without cost.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	in := &dynamodb.ScanInput{
 		TableName:            aws.String(db.table),

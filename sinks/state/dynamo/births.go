@@ -22,8 +22,8 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return readNotes(ctx, s, "births", s.birth)
 }
 
-// birthFields returns the fields of a birth, the recorded identity of one output. The first two are the key of the
-// birth, which never changes.
+// birthFields returns the fields of a birth. A birth is the recorded identity of one output. The first two fields are
+// the key of the birth, which never changes.
 func birthFields(b *state.Birth) []field {
 	return []field{
 		{"sink", &b.Sink, always}, {"target", &b.Target, always}, {attrBirth, &b.ID, always}, {attrBorn, &b.Made, always},

@@ -23,8 +23,8 @@ import (
 )
 
 // Attributes of claims and of owner records. A claim is an item's request for a row. A row with claims has one owner
-// record. It has the revision of the claims, and the key of the item that owns the row. Stored keys call this record a
-// seat, and its owner the holder.
+// record. The owner record has the revision of the claims, and the key of the item that owns the row. Stored keys call
+// this record a seat, and its owner the holder.
 const (
 	attrRevision = "revision"
 	attrOwnerKey = "holder" // key of the owner; "" if no item owns the row
@@ -106,8 +106,8 @@ func (db *DB) queryClaims(
 	return claims, unchanged, nil
 }
 
-// moveToOwner moves the claim of the item owner from Waiting to Owner. It does nothing if the claim is missing. That is
-// damage, unless the owner record has changed.
+// moveToOwner moves the claim whose Source is owner from Waiting to Owner. If there is no such claim, it does nothing.
+// Then the row is damaged, unless the owner record has changed meanwhile.
 func moveToOwner(claims *state.RowClaims, owner item.Key) {
 	i := slices.IndexFunc(claims.Waiting, func(c state.Claim) bool { return c.Source == owner })
 	if i >= 0 {
@@ -180,8 +180,9 @@ func contestedRow(items []Item) (row state.ContestedRow) {
 	return row
 }
 
-// claimedRow returns the row of an owner record or claim. end is the end of its partition key. That is the row, unless
-// the row was too long and was cut. For a cut row, claimedRow reads the guard of claimant, an item that claims the row.
+// claimedRow returns the row of an owner record or claim. end is the end of the partition key. It is the row, unless
+// the row was too long and was cut. claimant is an item that claims the row. For a cut row, claimedRow takes the row
+// from the guard of claimant.
 func (db *DB) claimedRow(ctx context.Context, t state.Target, end string, claimant item.Key) (state.Row, error) {
 	if !strings.Contains(end, "#") { // a row contains no #, so it was not cut
 		return state.Row(end), nil

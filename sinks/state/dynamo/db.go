@@ -51,7 +51,7 @@ type DB struct {
 	closed      atomic.Bool
 
 	accepted acceptedIdentities
-	// touched maps each Target that [DB.Touch] has recorded to a bool. It is true if the stored note has witnesses
+	// touched maps each Target that [DB.Touch] has noted to a bool. The bool is true if the stored note names witnesses
 	touched sync.Map
 }
 

@@ -3,11 +3,11 @@
 // explains these words. It also sends the transactions of the stores whose rows change together with that state
 // (sinks/view/dynamo).
 //
-// [New] returns a [DB]: a client and the name of the state table. [DB.State] returns the part that a pipeline itself
-// uses. When a call returns without an error, its result is durable. Every read is consistent, except listings. A
-// failed call returns an [Error], which is marked as transient, fatal or permanent. Several pipelines may share a
-// table, and any number of processes may use it at once. Read db.go, transact.go, errors.go and keys.go first, then
-// item_records.go, claims.go and members.go.
+// [New] returns a [DB]: a client and the name of the state table. [DB.State] returns the part of the state that a
+// pipeline itself uses. When a call returns without an error, its result is durable. Every read is consistent, except
+// listings. A failed call returns an [Error], which is marked as transient, fatal or permanent. Several pipelines may
+// share a table, and any number of processes may use it at once. Read db.go, transact.go, errors.go and keys.go first,
+// then item_records.go, claims.go and members.go.
 //
 // # Transactions
 //
@@ -45,9 +45,10 @@
 // except two whose keys begin with #.
 //
 // The number of guards, tombstones, contributions, claims, owners and members grows with the source table. Each item or
-// row has its own partition, so that no partition is hotter than those of the table of rows. A key may be longer than
-// DynamoDB allows. Then one component of it, such as the key of the item or the row, is cut. # and the SHA-256 of the
-// whole component are added. Guards and contributions then also have the whole key of the item as the attribute item.
+// row has its own partition, so that no partition is hotter than the partitions of the table of rows. A key may be
+// longer than DynamoDB allows. Then one component of the key is cut, for example the item's key or the row. The cut
+// component ends in # and the SHA-256 of the whole component. Guards and contributions then also have the whole key of
+// the item as the attribute item.
 //
 // The keys of guards, tombstones, contributions and claims contain the birth of the sink's output. If the output begins
 // again with a new birth, the records of the former output are not found.
@@ -59,6 +60,6 @@
 //
 // Tombstones, guards without a row and contributions without shares have the attribute expires, so that DynamoDB
 // deletes them after the retention. If an item gets a row or a share again, its guard or contribution is written
-// without expires, and stays. The note of a held-back consumer expires after a day. [DB.Purge] deletes the same items
-// of one pipeline, for tables without TTL.
+// without expires, and stays. The note of a held-back consumer expires after a day. For tables without TTL, [DB.Purge]
+// deletes the tombstones, guards and contributions of one pipeline that have the attribute expires.
 package dynamo

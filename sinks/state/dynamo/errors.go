@@ -158,7 +158,7 @@ func Classify(ctx context.Context, op, table string, err error) error {
 		return e.withHint(awserr.RequestedWait(err))
 	}
 
-	// The code is none of DynamoDB's, or there is none.
+	// The error has no code, or a code that kindOf does not know.
 	e.Kind = generalKinds[awserr.KindOf(err)]
 	if errors.Is(e.Kind, ErrUnavailable) {
 		e.Detail = failureDetail(err)
@@ -238,8 +238,8 @@ func kindOf(code, message string) (detail string, kind error) {
 	return "", generalKinds[general]
 }
 
-// Damaged returns the error of an item that cannot be read. It is an item of the state table, or of a table of rows if
-// a store of rows calls Damaged. what describes the item without values.
+// Damaged returns the error of an item that cannot be read. The item is in the state table, or in a table of rows if a
+// store of rows calls Damaged. what describes the item without values.
 func (db *DB) Damaged(what string, err error) error {
 	return pipeline.Fatal(&Error{Op: "read", Table: db.table, Action: -1, Detail: what + " can't be read",
 		Hint: "it was changed by hand or by another program, or its table was emptied or exchanged: `tablewake adopt` shows what belongs together, and what to do", Err: &state.DamagedError{Err: err}})

@@ -45,8 +45,8 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 		return written, err
 	}
 
-	// If the answer to a first write was lost, the repeated write finds the record of the first one, and its condition
-	// is not met.
+	// A write is repeated if its answer is lost. The repeated write then finds the record of the first write, and its
+	// condition is not met.
 	image, err = s.db.getOne(ctx, s.gapRef(g))
 	return err == nil && Text(image, attrRepair) == next.Repair.Text(), err
 }

@@ -115,7 +115,7 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 }
 
 // setGuard returns the action that replaces a guard by next. The condition is that the stored guard has the expected
-// version and void flag. A void guard is that of a change of which no row could be made. A guard without a row expires.
+// version and void flag. A guard is void if no row could be made of its change. A guard without a row expires.
 func (db *DB) setGuard(
 	t state.Target, source item.Key, expected record.Version, expectedVoid bool, next state.Guard,
 ) Action {
@@ -127,8 +127,8 @@ func (db *DB) setGuard(
 	return Put(db.table, item, versionUnchanged(expected, expectedVoid))
 }
 
-// itemRecord returns the guard or contribution of an item as it is stored. Ref cuts a long key of an item. Then the
-// record has the whole key as an attribute, so that a listing can return it.
+// itemRecord returns the guard or contribution of an item as it is stored. rest has its other attributes. If ref has
+// only a part of a long item key, the record has the whole key as an attribute, so that a listing can return the key.
 func itemRecord(ref Ref, source item.Key, rest Item) Item {
 	image := withAttributes(ref.Key, rest)
 	if !strings.HasSuffix(Text(ref.Key, attrPK), string(source)) {

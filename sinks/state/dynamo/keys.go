@@ -91,7 +91,8 @@ func (db *DB) ClaimRef(t state.Target, row state.Row, item item.Key) Ref {
 		cutKey([]byte(claimPrefix), string(item), MaxSortKey))
 }
 
-// MemberPartition returns the partition key of the members of one min, max or distinct of a group's row.
+// MemberPartition returns the partition key of the members of one min, max or distinct of a group's row. value is the
+// name of the min, max or distinct.
 func (db *DB) MemberPartition(t state.Target, row state.Row, value string) string {
 	name := item.AppendEscaped([]byte{'#'}, value)
 	// a row contains no #, so the # before value ends the row
@@ -121,7 +122,7 @@ func ParseInteger(digits string) (int64, error) {
 // Bool returns a BOOL as an attribute value.
 func Bool(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
-// Text returns the S in the attribute name, or "" if the item has no such S.
+// Text returns the text of item[name] if it is an S, and otherwise "".
 func Text(item Item, name string) string {
 	v, ok := item[name].(*types.AttributeValueMemberS)
 	if !ok {
@@ -130,7 +131,7 @@ func Text(item Item, name string) string {
 	return v.Value
 }
 
-// Digits returns the N in the attribute name, or "" if the item has no such N.
+// Digits returns the digits of item[name] if it is an N, and otherwise "".
 func Digits(item Item, name string) string {
 	v, ok := item[name].(*types.AttributeValueMemberN)
 	if !ok {

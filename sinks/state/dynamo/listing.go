@@ -95,8 +95,8 @@ func (db *DB) listedRow(
 	return row, nil
 }
 
-// ListContributions yields the contributions of a target with shares. A contribution that cannot be read is the zero
-// Contribution.
+// ListContributions yields those contributions of a target that have shares. A contribution that cannot be read is the
+// zero Contribution.
 func (db *DB) ListContributions(
 	ctx context.Context, t state.Target, l state.Listing,
 ) iter.Seq2[state.ItemContribution, error] {
@@ -117,7 +117,7 @@ func (db *DB) ListContributions(
 	})
 }
 
-// recordKey returns the key of the item that the guard or contribution found belongs to. prefix is the start of the
+// recordKey returns the item's key of found, which is a stored guard or contribution. prefix is the start of the
 // partition key of found. recordKey returns "" if an older program cut the key and did not store the whole key.
 func recordKey(found Item, prefix string) item.Key {
 	if whole := Text(found, attrItem); whole != "" {
@@ -130,8 +130,9 @@ func recordKey(found Item, prefix string) item.Key {
 	return item.Key(end)
 }
 
-// Members reads the members of one min, max or distinct of a group's row, consistently, sorted by value and ID. Of l it
-// uses only Spend and Throttled.
+// Members reads the members of one min, max or distinct of a group's row consistently. It returns them sorted by value
+// and ID. epoch is the row's epoch, and name is the name of the min, max or distinct. Of l, Members uses only Spend and
+// Throttled.
 func (db *DB) Members(
 	ctx context.Context, t state.Target, row state.Row, epoch, name string, kind state.MemberKind, l state.Listing,
 ) ([]state.Member, error) {
@@ -154,7 +155,7 @@ func memberOf(found Item, epoch, name string, kind state.MemberKind) state.Membe
 	_, id, _ := strings.Cut(key, valueEnd)
 	return state.Member{
 		Name: name, Kind: kind,
-		// A text that the sort key has only as a hash is in an attribute.
+		// If the sort key has only the hash of a text, an attribute has the text.
 		Value: cmp.Or(Text(found, attrMemberValue), valueIn(key, epoch)),
 		ID:    cmp.Or(Text(found, attrMemberID), id),
 	}

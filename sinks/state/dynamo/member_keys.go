@@ -17,7 +17,7 @@ const (
 	maxIDBytes    = 256
 )
 
-// Attributes of a member whose value or ID is only in the sort key as a hash.
+// These attributes have the value and the ID of a member if the sort key has only their hashes.
 const (
 	attrMemberValue = "value"
 	attrMemberID    = "id"
@@ -28,13 +28,13 @@ type memberChange struct {
 	key    string
 	value  string // state.SortableText
 	remove bool
-	// hashed has attrMemberValue and attrMemberID of the texts that the sort key has only as a hash. It is nil if the
-	// sort key has both texts
+	// If the sort key has only the hash of the value or the ID, hashed has the whole text as attrMemberValue or
+	// attrMemberID. Otherwise hashed is nil
 	hashed Item
 }
 
-// memberChanges returns the changes of the members of one value. If several changes concern one member, the last one
-// counts.
+// memberChanges returns the changes of the members of one min, max or distinct. If several changes concern one member,
+// the last change counts.
 func memberChanges(members []state.Member, epoch string) ([]memberChange, error) {
 	positions := make(map[string]int, len(members)) // sort key -> position in changes
 	var changes []memberChange
@@ -101,7 +101,8 @@ func valueIn(key, epoch string) string {
 	return valueUnescaper.Replace(value)
 }
 
-// membersOfSameValue returns the start of the sort keys of all members with the value of a sort key.
+// membersOfSameValue returns the start of the sort keys of all members that have the same value as the member with this
+// sort key.
 func membersOfSameValue(key string) string {
 	return key[:strings.Index(key, valueEnd)+len(valueEnd)]
 }

@@ -34,9 +34,9 @@ func NewEpoch() string { return rand.Text()[:epochLetters] }
 // dropPageSize is the number of members that one query of DropMembers reads.
 const dropPageSize = 1000
 
-// UpdateMembers sets each min, max and distinct in columns to its value after the changes of members. columns are the
-// attributes of a group's row, and epoch is the row's epoch. UpdateMembers returns the actions that put or delete the
-// members.
+// UpdateMembers applies the changes in members to columns: it sets each changed min, max and distinct to its new value.
+// columns are the attributes of a group's row, and epoch is the row's epoch. UpdateMembers returns the actions that put
+// or delete the members.
 func (db *DB) UpdateMembers(
 	ctx context.Context, t state.Target, row state.Row, epoch string, members []state.Member, columns Item,
 ) (actions []Action, err error) {
@@ -59,7 +59,7 @@ func (db *DB) UpdateMembers(
 	return actions, nil
 }
 
-// DeleteMembers returns the actions that delete the members that are removed by members. It is for a row that is
+// DeleteMembers returns the actions that delete those members whose Remove is set. It is called for a row that is
 // deleted.
 func (db *DB) DeleteMembers(
 	t state.Target, row state.Row, epoch string, members []state.Member,
@@ -72,8 +72,9 @@ func (db *DB) DeleteMembers(
 	return actions, err
 }
 
-// PutMembers writes all members of a row that will get the epoch, and returns the row's values that are computed from
-// them. It may write more members than fit into a transaction, because no row has the epoch yet.
+// PutMembers writes members, which are all members of a row with a new epoch. It returns the min, max and distinct
+// values that are computed from the members. The caller then writes the row with these values and the epoch. Until then
+// no row has the epoch, so PutMembers may write more members than fit into a transaction.
 func (db *DB) PutMembers(
 	ctx context.Context, t state.Target, row state.Row, epoch string, members []state.Member,
 ) (columns Item, err error) {
@@ -93,7 +94,7 @@ func (db *DB) PutMembers(
 	return columns, db.each(ctx, len(puts), func(i int) error { return db.Write(ctx, puts[i]) })
 }
 
-// DropMembers deletes all members of a former epoch of a row. names are the names of their values.
+// DropMembers deletes all members of a former epoch of a row. names are the names of the row's min, max and distinct.
 func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, epoch string, names []string) error {
 	for _, name := range names {
 		v := valueMembers{DB: db, partition: db.MemberPartition(t, row, name), epoch: epoch}
@@ -122,7 +123,7 @@ type valueMembers struct {
 	changes   []memberChange
 }
 
-// changedValues returns the changes of members for each min, max and distinct that they concern, sorted by its name.
+// changedValues divides the changes in members by the min, max or distinct that they change, sorted by its name.
 func (db *DB) changedValues(
 	t state.Target, row state.Row, epoch string, members []state.Member,
 ) (values []*valueMembers, err error) {
@@ -210,8 +211,8 @@ func (m *valueMembers) updateExtreme(ctx context.Context, columns Item) error {
 	return nil
 }
 
-// readExtreme returns the min or max of the stored members, without those that the changes remove. It returns "" if no
-// member is left.
+// readExtreme returns the min or max of the stored members, without the members that m.changes removes. It returns ""
+// if no member is left.
 func (m *valueMembers) readExtreme(ctx context.Context) (string, error) {
 	removed := removedKeys(m.changes)
 	for key, err := range m.keys(ctx, valuePrefix(m.epoch), len(removed)+1) {
@@ -269,8 +270,9 @@ func (m *valueMembers) updateDistinct(ctx context.Context, columns Item) error {
 	return nil
 }
 
-// countDelta returns by how much changes of the members of one value change the number of different values. It is 1 if
-// they add the first member of the value, -1 if they remove the last one, and 0 otherwise.
+// countDelta returns how much the number of different values changes. changes are the changes of the members with one
+// value. The result is 1 if changes add the first member with the value, -1 if they remove the last one, and 0
+// otherwise.
 func (m *valueMembers) countDelta(ctx context.Context, changes []memberChange) (int64, error) {
 	removed := removedKeys(changes)
 	existsAfter := slices.ContainsFunc(changes, func(c memberChange) bool { return !c.remove })
@@ -308,8 +310,8 @@ func (m *valueMembers) appendActions(dst []Action) []Action {
 	return dst
 }
 
-// compute returns the min, max or distinct of the members in m.changes. m.changes must contain all members of the
-// value, and remove none.
+// compute returns the min, max or distinct of the members in m.changes. m.changes must contain all its members, and
+// remove none.
 func (m *valueMembers) compute() (types.AttributeValue, error) {
 	texts := make([]string, len(m.changes))
 	for i, c := range m.changes {

@@ -6,11 +6,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// MergedWrite merges several ItemWrites into one transaction. An ItemWrite replaces the guard of one item, and its
-// claims (requests) for rows. Each ItemWrite may build on the one before. The transaction has one action for each
-// guard, owner record and claim, because DynamoDB refuses two actions on one item. The action writes the state after
-// the last ItemWrite, on condition that the state before the first ItemWrite is still stored. The caller adds an action
-// for each row of Rows.
+// MergedWrite merges several ItemWrites into one transaction. An ItemWrite replaces the guard of one item, and the
+// item's claims on rows. A claim is an item's request for a row. Each ItemWrite may build on the ItemWrites before it.
+// The transaction has one action for each guard, owner record and claim, because DynamoDB refuses two actions on one
+// item. The transaction writes the state after the last ItemWrite. It writes nothing if the guards and revisions that
+// the first ItemWrites expect are no longer stored. The caller adds an action for each row of Rows.
 type MergedWrite struct {
 	db     *DB
 	target state.Target
@@ -69,7 +69,7 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	return true
 }
 
-// canFollow reports whether w builds on the writes before it: it expects the guard and the revisions that they set.
+// canFollow reports whether w expects the guard and the revisions that the writes before it set.
 func (m *MergedWrite) canFollow(w *state.ItemWrite) bool {
 	g := m.guardChange(w.Source)
 	if g != nil && (g.next.Version != w.Expected || g.next.Void != w.ExpectedVoid) {

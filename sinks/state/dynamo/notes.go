@@ -118,8 +118,8 @@ func fieldsUnchanged(fields []field) Condition {
 	return c
 }
 
-// putIfMissing writes the item now if no item is stored at ref. It returns nil if it wrote. If an item is stored
-// already, it returns that item.
+// putIfMissing writes now, unless an item is stored at ref. It returns nil if it wrote now. Otherwise it returns the
+// stored item.
 func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error) {
 	for {
 		err := db.Write(ctx, Put(db.table, now, Condition{Text: "attribute_not_exists(pk)", Old: true}))
@@ -139,9 +139,9 @@ func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error)
 	}
 }
 
-// isStored reports whether the stored item equals now. It is called after the condition of a write of now was not met.
-// That also happens if the write succeeded but its answer was lost: the repeated write then finds the item that the
-// first one wrote. If now is the zero T, isStored reports whether the item is missing.
+// isStored reports whether the stored item equals now. It is called if a write of now returned that its condition is
+// not met. The write may have succeeded nevertheless: if the answer to the first request was lost, the repeated request
+// finds the item that the first one wrote. If now is the zero T, isStored reports whether the item is missing.
 func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse func(Item) (T, error)) (bool, error) {
 	item, err := db.getOne(ctx, ref)
 	if err != nil {
@@ -158,8 +158,8 @@ func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse f
 
 var _ state.Fingerprints = (*DB)(nil)
 
-// Fingerprint returns the fingerprint of a sink's output, the settings that shaped it. It returns false if no
-// fingerprint is stored.
+// Fingerprint returns the fingerprint of a sink's output. A fingerprint holds the settings that shaped the output.
+// Fingerprint returns false if no fingerprint is stored.
 func (db *DB) Fingerprint(ctx context.Context, pipe, sink string) (state.Fingerprint, bool, error) {
 	item, err := db.getOne(ctx, db.noteRef(pipe, "fingerprints", sink))
 	if err != nil || item == nil {

@@ -93,7 +93,7 @@ func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) it
 	})
 }
 
-// readNotes yields the pipeline's notes of one kind, sorted by their sort keys, as Query does.
+// readNotes yields the pipeline's notes of one kind, sorted by their sort keys. It reads them as Query does.
 func readNotes[T any](ctx context.Context, s *State, kind string, parse func(Item) (T, error)) iter.Seq2[T, error] {
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(partition(s.pipeline, kind))), parse)
 }
@@ -133,15 +133,15 @@ func (db *DB) partitionQuery(pk string) *dynamodb.QueryInput {
 	}
 }
 
-// Scan yields all items of a table in no order, as Query does.
+// Scan yields all items of a table, in no order. It reads them as Query does: consistently, and page by page.
 func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, error] {
 	s := *in
 	s.ConsistentRead = aws.Bool(true)
 	return itemsOf(db.scan(ctx, s, state.Listing{}))
 }
 
-// ScanPages calls do with each item of the first pages of a scan, at most maxPages of them, until do returns false.
-// complete is true if do was called with all items of the table and never returned false.
+// ScanPages calls do with each item of the first maxPages pages of a scan, until do returns false. complete is true if
+// do was called with all items of the table and never returned false.
 func (db *DB) ScanPages(
 	ctx context.Context, in *dynamodb.ScanInput, maxPages int, do func(Item) bool,
 ) (complete bool, err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// recheckInterval is the minimum time between two checks that the tables were not replaced by others.
+// recheckInterval is the minimum time between two checks whether a table was replaced by another one.
 const recheckInterval = 30 * time.Second
 
 // acceptedIdentities has the births (the recorded identities of outputs) and the identities of tables that the process
@@ -30,8 +30,8 @@ func (s *State) noteBirth(b state.Birth) {
 	}
 }
 
-// CheckState returns an error if the state lost the birth of t since this process read that birth. An item that a lost
-// state does not know is not necessarily new. CheckState returns nil if the process did not read the birth.
+// CheckState returns an error if the state lost the birth of t since this process read that birth. A lost state knows
+// no items, so an item that it does not know may be old. CheckState returns nil if the process did not read the birth.
 func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 	ref, ok := db.accepted.births.Load(t)
 	if !ok {

@@ -24,9 +24,9 @@ const attrWitnesses = "witnesses"
 const maxWitnesses = 10
 
 // Touch stores a note that a target is about to be written to. The note also names witnesses, some of the items that
-// get rows in the target. Touch writes the note once in the lifetime of db, or twice if it had no witnesses the first
-// time. [DB.Untouched] and [DB.RemembersRows] read the note. They cannot query the items of the target instead, because
-// each item has its own partition.
+// get rows in the target. For each target, Touch writes the note once in the lifetime of db, or twice if the first note
+// had no witnesses. [DB.Untouched] and [DB.RemembersRows] read the note. They cannot query the items of the target
+// instead, because each item has its own partition.
 func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
 	hasWitnesses, isNoted := db.touched.Load(t)
 	if isNoted && hasWitnesses.(bool) {

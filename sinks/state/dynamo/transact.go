@@ -115,7 +115,7 @@ func (db *DB) writeIf(ctx context.Context, a Action) (bool, error) {
 
 // unmetConditions returns a ConditionError with the conditions that err reports as not met. It returns nil if err
 // reports no such condition. A condition that is not met takes precedence over all other reasons of a cancelled
-// transaction. It means that the actions were made from data that has changed.
+// transaction, because it shows that the actions were made from data that has changed.
 func unmetConditions(err error) error {
 	if c, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return &ConditionError{Unmet: []Unmet{{Item: c.Item}}}

@@ -24,8 +24,8 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 
 var _ state.Purger = (*DB)(nil)
 
-// Purge deletes the state that only refuses late changes and was written before a time, in one transaction. That is
-// tombstones, guards without a row, and contributions without shares.
+// Purge deletes tombstones, guards without a row, and contributions without shares that were written before a time.
+// This state only refuses late changes. Purge deletes all of it in one transaction.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	total := int64(0)
 	err := db.transact(ctx, func(ctx context.Context, w *Writer) error {

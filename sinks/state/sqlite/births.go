@@ -47,8 +47,8 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	})
 }
 
-// RecordBirth inserts a birth, the recorded identity of an output, if the sink has no birth at the target. It also
-// records in the witness that the file has births.
+// RecordBirth inserts a birth if the sink has no birth at the target. A birth is the recorded identity of an output.
+// RecordBirth also records in the witness that the file has births.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
 		if err := w.Exec(context.WithoutCancel(ctx), insertBirth,
@@ -64,8 +64,8 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 	return stored, err
 }
 
-// SetBirth replaces a birth if the stored birth equals was. If it removes the last birth of the file, it records that
-// in the witness.
+// SetBirth replaces a birth if the stored birth equals was. If it removes the last birth of the file, it records in the
+// witness that the file has no births.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (changed bool, err error) {
 	err = s.db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)

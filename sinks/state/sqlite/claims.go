@@ -13,8 +13,8 @@ import (
 
 const (
 	// readRowClaims returns the claims on rows (requests of items for rows) and the owners of rows. It also returns
-	// owners without claims and claims without an owner. Both are damage, and the next write repairs it. The table of
-	// owners is named seats, and its column with the owner is named holder.
+	// owners without claims and claims without an owner. Such rows are damaged, and the next write repairs them. The
+	// table of owners is named seats, and its column with the owner is named holder.
 	readRowClaims = `SELECT j.key, ifnull(s.revision, ''), ifnull(s.holder, ''), ifnull(c.item, ''), ifnull(c.version, ''), ifnull(c.time, 0), ifnull(c.attributes, '')
 FROM json_each(?1) j LEFT JOIN "_tws_seats" s ON s.target = ?2 AND s.row = j.value LEFT JOIN "_tws_claims" c ON c.target = ?2 AND c.row = j.value
 WHERE s.row IS NOT NULL OR c.item IS NOT NULL`
@@ -110,7 +110,7 @@ func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrit
 	return true, nil
 }
 
-// setClaim changes the claim of an item on a row. It returns false if the claims are not as expected.
+// setClaim changes the claim of an item on a row. It returns false if the stored revision is not rw.Expected.
 func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw *state.RowClaimsWrite) (bool, error) {
 	row := string(rw.Row)
 	var revision string

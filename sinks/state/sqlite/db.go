@@ -36,7 +36,7 @@ type DB struct {
 	reader     reader
 	witness    *witness      // nil if Options.Witness is "": older copies of the file are not detected
 	opened     disk.OpenPath // checks that the path still leads to the file that was opened for writing
-	idleWriter chan *Writer  // holds the Writer while it is not in use; nil if the DB is closed or read-only
+	idleWriter chan *Writer  // holds the Writer while no caller uses it, or nil if the DB is closed or read-only
 }
 
 // Open opens the file at path.
@@ -58,8 +58,8 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	return db, nil
 }
 
-// openConnections opens the reading connections and, unless the file is opened to be read, the writing connection. The
-// Writer is nil without a writing connection. It may be set although there is an error.
+// openConnections opens the reading connections and, unless o.ReadOnly is set, the writing connection. Without a
+// writing connection w is nil. w may be set even if err is not nil.
 func (db *DB) openConnections(ctx context.Context, abs string, o Options) (w *Writer, err error) {
 	if db.reader.DB, err = sql.Open("sqlite", dsn(abs, o, "query_only(true)")); err != nil {
 		return nil, db.WrapError("open", err)

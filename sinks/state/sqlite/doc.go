@@ -4,9 +4,9 @@
 // in one transaction.
 //
 // [Open] returns a [DB]. It has one writing connection, which [DB.Write] lends as a [Writer], and several reading
-// connections ([Read], [ReadAll], [ReadFirst]). [DB.State] returns the part that a pipeline itself uses. When a call
-// returns without an error, its result survives a killed process and a power failure, because each transaction is
-// synced before it returns. Several processes may open one file.
+// connections ([Read], [ReadAll], [ReadFirst]). [DB.State] returns the part of the state that a pipeline itself uses.
+// When a call returns without an error, its result survives a killed process and a power failure, because each
+// transaction is synced before it returns. Several processes may open one file.
 //
 // The layout of the file has a number ([Format]). If a file has another layout, Open returns an error that says what to
 // do. A witness beside the file distinguishes the file from an older copy ([Options].Witness).

@@ -51,7 +51,7 @@ func (db *DB) WrapError(op string, err error) error {
 
 // resultCode describes a result code of SQLite.
 type resultCode struct {
-	class string // of codedError.Describe
+	class string // result of codedError.Describe
 	hint  string
 	mark  func(error) error // marks the error as transient, fatal or permanent
 }

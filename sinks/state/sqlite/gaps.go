@@ -33,9 +33,9 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 	return s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.SetRepair(r) })
 }
 
-// changeGap replaces the record of the gap with the beginning of g by the result of change, in one transaction. If
-// there is no record, change gets the zero NotedGap. If change returns false, changeGap writes nothing and returns
-// false.
+// changeGap reads the record of the gap with the same beginning as g, calls change with it, and writes the result. It
+// does so in one transaction. If there is no record, change gets the zero NotedGap. If change returns false, changeGap
+// writes nothing and returns false.
 func (s *State) changeGap(
 	ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool),
 ) (done bool, err error) {

@@ -20,7 +20,7 @@ ORDER BY j.key, m.name, m.value, m.id`
 )
 
 // StoredGroup is the stored group of one row of an aggregate. Shares is the number of elements of items that count in
-// it. Version is zero and Totals is empty if they cannot be read.
+// the group. Version is zero if it cannot be read. Totals lacks the totals that cannot be read.
 type StoredGroup struct {
 	Shares   int64
 	Revision string
@@ -64,7 +64,7 @@ func (db *DB) ReadGroups(ctx context.Context, tx *sql.Tx, t state.Target, rows [
 	})
 }
 
-// groupRow is a row of readGroups.
+// groupRow is a row of the query readGroups.
 type groupRow struct {
 	StoredGroup
 	position int // position of the row in the list of requested rows
@@ -96,7 +96,8 @@ func (db *DB) scanGroup(rows *sql.Rows) (*groupRow, error) {
 	return g, nil
 }
 
-// readMembers calls do with each member of groups, in order.
+// readMembers calls do with each member of the groups with these ids. The members are in the order of groups, and in a
+// group by name, value and ID.
 func (db *DB) readMembers(ctx context.Context, tx *sql.Tx, groups []int64, do func(group int64, m state.Member)) error {
 	list, err := json.Marshal(groups)
 	if err != nil {

@@ -44,7 +44,7 @@ func (w *Writer) Group(ctx context.Context, target int64, row state.Row) (*Group
 	return g, g.damagedError(err)
 }
 
-// Exists reports whether the group was stored before the change.
+// Exists reports whether the group is stored. It must be called before Change, which inserts a missing group.
 func (g *Group) Exists() bool { return g.id != 0 }
 
 // damagedError returns the error of a group that cannot be parsed, or nil if err is nil.
@@ -153,8 +153,8 @@ const (
 
 	removeMembers = `DELETE FROM "_tws_members" WHERE "group" = ?`
 
-	// countMembers counts the members with one value. A distinct changes only with the first and the last of them, so
-	// counting stops at two.
+	// countMembers counts the members with one value. A distinct changes only if the first member of a value is added
+	// or the last one is removed, so counting stops at two.
 	countMembers = `SELECT count(*) FROM (SELECT 1 FROM "_tws_members" WHERE "group" = ? AND name = ? AND value = ? LIMIT 2)`
 
 	leastMember    = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value LIMIT 1`

@@ -12,7 +12,7 @@ import (
 
 // itemTable has the statements of a table with one record for each item. There are two such tables. A guard holds the
 // version of an item and the row that the item claims. A contribution holds the version of an item and the shares that
-// it adds to groups. A record has a version, a value and a void flag. The flag means that the change of the version
+// it adds to groups. A record has a version, a value and a void flag. The flag means that the change with this version
 // could not be applied. The value is the row of a guard, or the shares of a contribution.
 type itemTable struct{ name, value, label, read, insert, update string }
 

@@ -37,8 +37,8 @@ type ListedRow[T any] struct {
 }
 
 // List yields the rows of a segment, page by page. Each page is from one state of the file. A hash of the key
-// determines the segment of a row, which SQLite cannot select by. So List reads all rows, and skips those of other
-// segments. An error ends the sequence.
+// determines the segment of a row. SQLite cannot select by this hash, so List reads all rows and skips the rows of
+// other segments. An error ends the sequence.
 func List[T any](
 	ctx context.Context, db *DB, q ListQuery, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
 ) iter.Seq2[T, error] {
@@ -72,7 +72,8 @@ func List[T any](
 	}
 }
 
-// readPage returns the values of a page that are in the segment of l, and the last key; nil if no page follows.
+// readPage returns the values of a page that are in the segment of l. It also returns the last key of the page, or nil
+// if no page follows.
 func readPage[T any](rows iter.Seq2[ListedRow[T], error], l state.Listing) (page []T, last []any, err error) {
 	read, size := 0, 0
 	for r, err := range rows {
@@ -107,7 +108,7 @@ func keyText(key []any) string {
 	return string(b)
 }
 
-// isTarget is an SQL condition on a row t of _tws_targets: it belongs to the target whose values targetArgs returns.
+// isTarget is an SQL condition: the row t of _tws_targets is the target whose values targetArgs returns.
 const isTarget = `t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ?`
 
 // targetArgs returns the arguments of isTarget, followed by more.
@@ -115,8 +116,8 @@ func targetArgs(t state.Target, more ...any) []any {
 	return append([]any{t.Pipeline, t.Table, t.View, t.Birth}, more...)
 }
 
-// listTarget lists the rows of a table that belong to a target. The query names the table m. columns are the selected
-// columns.
+// listTarget lists the rows of a table that belong to a target. In the query, m is the alias of the table. columns are
+// the selected columns, and key has the columns of a unique key.
 func listTarget[T any](
 	ctx context.Context, db *DB, t state.Target, columns, table string, key []string, l state.Listing,
 	scan func(*sql.Rows) (ListedRow[T], error),
@@ -178,7 +179,7 @@ func (db *DB) ListContributions(
 }
 
 // listItemRecords yields the result of convert for each guard or contribution of a target. It leaves out a record if
-// convert returns empty. If a record cannot be read, convert gets the zero T, and the record is not left out.
+// convert returns true for empty. If a record cannot be read, convert gets the zero T, and the record is not left out.
 func listItemRecords[T, U any](
 	ctx context.Context, db *DB, t state.Target, table itemTable, l state.Listing,
 	parse func(record.Version, bool, []byte) (T, error), convert func(item.Key, T) (u U, empty bool),

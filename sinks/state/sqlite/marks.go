@@ -24,8 +24,8 @@ ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 	allMarks = `SELECT sink, item, letters, since FROM "_tws_marks" WHERE pipeline = ? AND (? = '' OR sink = ?) ORDER BY sink, item`
 )
 
-// Held makes one indexed read, and a second one if the sink has a mark. It does not wait for writers. It sees all marks
-// that any process has committed.
+// Held reports for each key whether the key has a mark. It makes one indexed read, and a second one if the sink has a
+// mark. It does not wait for writers. It sees all marks that any process has committed.
 func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if found, _, err := ReadFirst(ctx, s.db, anyMark, []any{s.pipeline, sink}, ScanColumn[bool]); err != nil || !found {

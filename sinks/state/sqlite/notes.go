@@ -74,8 +74,8 @@ const (
 	writeFingerprint = `INSERT OR REPLACE INTO "_tws_fingerprints" (pipeline, sink, generation, birth, settings) VALUES (?, ?, ?, ?, ?)`
 )
 
-// Fingerprint returns the fingerprint of a sink's output, the settings that shaped it. It returns false if no
-// fingerprint is stored.
+// Fingerprint returns the fingerprint of a sink's output. A fingerprint holds the settings that shaped the output.
+// Fingerprint returns false if no fingerprint is stored.
 func (db *DB) Fingerprint(ctx context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
 	return ReadFirst(ctx, db, readFingerprints+` WHERE pipeline = ? AND sink = ?`, []any{pipeline, sink}, fingerprint)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Format is the number of the file's layout, stored as user_version. It also changes with the layouts of the tables
-// that the stores of rows and documents create.
+// Format is the number of the file's layout, stored as user_version. It also changes if the stores of rows and
+// documents change the layouts of their tables.
 const Format = 9
 
-// Prefix is the start of the names of the tables of the state and of search indexes. Names of view tables begin
+// Prefix begins the name of each table of the state and of each table of a search index. Names of view tables begin
 // differently.
 const Prefix = "_tws_"
 
@@ -33,8 +33,8 @@ var layout = []string{
 	UNIQUE (pipeline, name, view, birth)
 ) STRICT`,
 
-	// written is the time when the guard lost its row, or the contribution its last share. It is NULL while the guard
-	// has a row or the contribution has a share. A record with NULL is never purged.
+	// written is NULL while the guard has a row or the contribution has a share. Otherwise it is the time of the last
+	// write of the record. A record with NULL is never purged.
 	`CREATE TABLE "_tws_guards" (
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
@@ -206,7 +206,7 @@ type queryer interface {
 }
 
 // format returns the format of the file, or 0 if the file is empty or was not made by this package. It returns an error
-// if the format is not Format.
+// for any other format than 0 and Format.
 func (db *DB) format(ctx context.Context, q queryer) (int, error) {
 	var found int
 	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {

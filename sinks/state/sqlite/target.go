@@ -85,8 +85,8 @@ func (Output) Identity(context.Context) (string, error) { return "", nil }
 // Forget does nothing, because the file has no records of a deleted output.
 func (Output) Forget(context.Context) error { return nil }
 
-// Count returns the sum of the rows of a query. Each row has a birth (the random id of an output), the number of rows
-// with that birth, and the number of tombstones among them.
+// Count runs a query, and adds up the counts in the rows of its result. Each row of the result has a birth (the random
+// id of an output), the number of rows with that birth, and the number of tombstones among them.
 func (o Output) Count(ctx context.Context, query string, args ...any) (state.Inspection, error) {
 	inspection := state.Inspection{Complete: true}
 	for counted, err := range Read(ctx, o.DB, query, args, scanBirthCount) {

@@ -22,7 +22,7 @@ WHERE excluded.version > old.version OR excluded.version = old.version AND old.v
 )
 
 // StoredTombstone returns the tombstone of a row, or the zero Tombstone if the row has no tombstone. pk and sk are the
-// columns of the row's key.
+// values of the row's key columns.
 func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (state.Tombstone, error) {
 	stored, _, err := ReadFirst(ctx, db, targetTombstone, targetArgs(t, pk, sk),
 		func(rows *sql.Rows) (t state.Tombstone, err error) {

@@ -49,7 +49,7 @@ func (t *total) number() (state.Number, error) {
 	return state.ParseNumber(t.Text)
 }
 
-// count adds by to the number of different values of a distinct. If the result is 0, Text becomes "".
+// count adds by to t, the number of different values of a distinct. If the result is 0, Text becomes "".
 func (t *total) count(by int) error {
 	n := 0
 	var err error

@@ -18,7 +18,7 @@ func knownGap() record.Gap {
 		To: noon.Add(time.Hour), Found: noon.Add(2 * time.Hour)}
 }
 
-// RunGaps runs the checks of [state.Gaps]. open returns a new store.
+// RunGaps checks an implementation of [state.Gaps]. open returns a new store.
 func RunGaps(t *testing.T, open func(t *testing.T) state.Gaps) {
 	for name, check := range map[string]func(*testing.T, state.Gaps){
 		"FoundWhenNoted":   gapsAreFoundWhenNoted,
@@ -94,7 +94,8 @@ func gapsAreTakenOnce(t *testing.T, f *fixture) {
 	}
 }
 
-// A gap that is noted without a time was found when it was noted, and keeps that time.
+// If a gap is noted without Found, the store sets Found to the time of the note. Found stays when the end of the gap
+// becomes known.
 func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 	before := time.Now().Truncate(time.Second)
 	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1"}))
@@ -109,7 +110,7 @@ func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 	}
 }
 
-// A repair is read as it was written. A repair of another version is refused.
+// A repair is read as it was written. A repair with another version than the stored one is refused.
 func repairsComeBack(t *testing.T, s state.Gaps) {
 	must(t, s.AddGap(t.Context(), knownGap()))
 	was := findGap(t, s, knownGap().Shard)
@@ -208,7 +209,8 @@ func growingReopens(t *testing.T, s state.Gaps) {
 	}
 }
 
-// If the end of a gap is a day after the gap was found, records after it may have expired. So the gap is open again.
+// If the end of a gap becomes known and is a day after the gap was found, records that were created in between may be
+// lost too. So the gap is open again.
 func lateEndReopens(t *testing.T, s state.Gaps) {
 	gap := knownGap()
 	gap.Before, gap.To = "", time.Time{}

@@ -52,8 +52,8 @@ func manyKeys(t *testing.T, f *fixture) {
 	}
 }
 
-// A mark, the note that a key is quarantined, is cleared only if it is unchanged. A mark that was cleared and added
-// again is another mark.
+// A mark is the note that a key is quarantined. It is cleared only if it is unchanged since it was read. A mark that
+// was cleared and added again is another mark.
 func clearIsConditional(t *testing.T, f *fixture) {
 	before := time.Now().Add(-time.Second)
 	f.hold(f.state, "crm", "a", "a", "b")

@@ -16,9 +16,9 @@ import (
 )
 
 // onlyOver is the condition for a put of a row. It is met if no row is stored, or if the stored row has the same owner
-// and a lower version. onlyOverOrVoid also allows a stored void tombstone of the same version, the tombstone of a
-// change that could not be mapped. It is for mutations that are not void. An item without _tw, which no sink wrote,
-// meets neither condition.
+// and a lower version. onlyOverOrVoid is for mutations that are not void. It also allows a stored void tombstone of the
+// same version. A void tombstone belongs to a change of which no row could be made. An item without _tw, which no sink
+// wrote, meets neither condition.
 const (
 	onlyOver       = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND #tw.#v < :v)"
 	onlyOverOrVoid = "attribute_not_exists(#pk) OR (" + ownerMatches +
@@ -43,7 +43,7 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 	return applyTo(ctx, s.DB, ms, newRowWriter(s.DB, t).writeApart)
 }
 
-// applyTo calls write for each mutation, or for the two mutations of a move.
+// applyTo calls write for each part of ms: a single mutation, or the two mutations of a move.
 func applyTo(
 	ctx context.Context, db *dynamo.DB, ms []view.Mutation, write func(context.Context, []view.Mutation, []view.Result),
 ) ([]view.Result, error) {
@@ -102,8 +102,9 @@ func joinedStarts(ms []view.Mutation) []int {
 	return append(starts, len(ms))
 }
 
-// rowWriter writes the mutations of one call. It has the conditions of all mutations, without the versions to compare
-// with. DynamoDB refuses names that a condition does not use, so each condition has only the names that it uses.
+// rowWriter writes the mutations of one call. It has the conditions that its mutations share; the version to compare
+// with is added for each mutation. DynamoDB refuses names that a condition does not use, so each condition has only the
+// names that it uses.
 type rowWriter struct {
 	*dynamo.DB
 	target         view.Target
@@ -112,8 +113,8 @@ type rowWriter struct {
 	storedOlder    dynamo.Condition
 }
 
-// sameItem replaces ownerMatches for rows that another item could write (view.Target.RefuseOtherItem). The stored row
-// must also belong to the item, or be a tombstone.
+// sameItem replaces ownerMatches if another item could write the row (view.Target.RefuseOtherItem). It also requires
+// that the stored row belongs to the item of the mutation, or is a tombstone.
 const sameItem = ownerMatches + " AND (#tw.#src = :src OR attribute_exists(#expires))"
 
 func newRowWriter(db *dynamo.DB, t view.Target) *rowWriter {
@@ -198,7 +199,7 @@ func collisionError(t view.Target, owner string, m *view.Mutation) error {
 	return &view.CollisionError{View: t.View, Owner: item.Key(owner), Source: m.Source, NotIdentified: true}
 }
 
-// errChanged is the error if a condition was not met, but the stored row would meet it now.
+// errChanged is the error of a write that was refused although the stored row would meet its condition now.
 var errChanged = pipeline.Transient(errs.New("dynamodb: the row changed meanwhile"))
 
 // belongsTo reports whether the row belongs to the target's sink and birth.
@@ -207,8 +208,9 @@ func (m rowMeta) belongsTo(t view.Target) bool { return m.sameSink(t) && m.birth
 // sameSink reports whether the row belongs to the target's sink, whatever its birth.
 func (m rowMeta) sameSink(t view.Target) bool { return m.view == t.View && m.pipeline == t.Pipeline }
 
-// notOwned returns the error of a row that does not belong to the target. If the row has the same sink but another
-// birth, which is the recorded identity of another output, the error is fatal. Otherwise it is the error of foreignRow.
+// notOwned returns the error of a row that does not belong to the target. If the row belongs to the target's sink but
+// has another birth, it belongs to another output of the sink, and the error is fatal. Otherwise it is the error of
+// foreignRow.
 func notOwned(t view.Target, row state.Row, stored rowMeta) error {
 	if stored.sameSink(t) {
 		return state.BirthMismatch(t.View, "a row of table "+t.Name, stored.birth, t.Birth)
@@ -221,8 +223,8 @@ func foreignRow(t view.Target, row state.Row, stored rowMeta) *view.ForeignRowEr
 	return &view.ForeignRowError{Target: t, Row: row, View: stored.view, Pipeline: stored.pipeline}
 }
 
-// outage counts consecutive transient errors of a call. After maxConsecutive the rest of the call is not tried, because
-// each request would wait for its timeout.
+// outage counts consecutive transient errors of a call. After maxConsecutive errors the rest of the call is not tried,
+// because each request would wait for its timeout.
 type outage struct {
 	consecutive atomic.Int32
 	last        atomic.Pointer[error]

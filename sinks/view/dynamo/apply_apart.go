@@ -37,8 +37,8 @@ type rowWrite struct {
 
 const actionsPerRow = 2
 
-// addRefusal adds the result of an unmet condition. If the conditions on the row and on the tombstone are not met, the
-// first error counts.
+// addRefusal adds the result of an unmet condition to r.result. If both conditions, on the row and on the tombstone,
+// are not met, the first error is kept.
 func (r *rowWrite) addRefusal(refusal view.Result) {
 	if r.result.Err != nil {
 		return
@@ -68,8 +68,8 @@ func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []vie
 	w.writeTransaction(ctx, rows)
 }
 
-// writeTransaction writes rows and tombstones in one transaction. If one row is not written because a newer version is
-// stored, the other row is written alone.
+// writeTransaction writes rows and tombstones in one transaction. If the conditions of one row are not met, the other
+// row is written alone.
 func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 	for len(rows) > 0 {
 		actions := make([]dynamo.Action, 0, 2*actionsPerRow)
@@ -96,8 +96,8 @@ func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 }
 
 // handleUnmet handles a transaction whose conditions were not met. It sets the results of the rows whose conditions
-// were not met, and returns the other rows, which must be written again. If a removal was refused only by the stored
-// tombstone, handleUnmet deletes the row if the row is older than the change.
+// were not met, and returns the other rows, which must be written again. If only the stored tombstone refused a
+// removal, the stored row may still be older than the change. Then handleUnmet deletes the row.
 func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
 	for _, u := range unmet.Unmet {
 		row := &rows[u.ActionIndex/actionsPerRow]
@@ -142,12 +142,12 @@ func (w *rowWriter) refusedByTombstone(stored *state.Tombstone, m *view.Mutation
 // row, or a newer one.
 func (w *rowWriter) deleteOlder(ctx context.Context, row *rowWrite) {
 	err := w.Write(ctx, row.actions[0])
-	if _, refused := errors.AsType[*dynamo.ConditionError](err); !refused { // if it is refused, the row is newer
+	if _, refused := errors.AsType[*dynamo.ConditionError](err); !refused { // if it is refused, there is no older row
 		row.result.Err = err
 	}
 }
 
-// update puts a row on condition that a lower version of it is stored. It returns false if no row is stored.
+// update puts a row on condition that a lower version of the row is stored. It returns false if no row is stored.
 func (w *rowWriter) update(ctx context.Context, row *rowWrite) (isStored bool) {
 	put := *row.actions[0].Put
 	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(w.storedOlder.Text), w.storedOlder.Names

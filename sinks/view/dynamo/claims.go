@@ -79,7 +79,7 @@ func claimActions(t view.Target, m *dynamo.MergedWrite) (all []dynamo.Action, su
 }
 
 // claimedRowAction returns the action that puts the row with the attributes of its owner's claim, or deletes the row if
-// no claim remains. Its condition is that there is no row, or that the row belongs to the target. It does not compare
+// it has no owner. Its condition is that there is no row, or that the row belongs to the target. It does not compare
 // versions, because the conditions on guards and claims in the same transaction exclude late changes.
 func claimedRowAction(t view.Target, r *dynamo.RowChange) (dynamo.Action, error) {
 	ref, err := refOf(t.Table, r.Row)

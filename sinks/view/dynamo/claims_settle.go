@@ -31,8 +31,8 @@ func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWr
 	})
 }
 
-// settleConnected applies connected writes in order. connected has their indexes in ws. If outage has ended the call,
-// because DynamoDB does not respond, settleConnected sets the error of outage as their result.
+// settleConnected applies connected writes in order, and sets their results in rs. connected has their indexes in ws.
+// If DynamoDB does not respond, the remaining writes fail with the error of down.stopErr.
 func (s *Store) settleConnected(
 	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, down *outage,
 ) {
@@ -66,8 +66,8 @@ func (s *Store) settleConnected(
 	}
 }
 
-// mergeFirst merges the first of the connected writes that together fit into one transaction. It returns their number;
-// 0 if the first write alone does not fit.
+// mergeFirst merges the first connected writes, as many as fit into one transaction. n is their number; it is 0 if the
+// first write alone does not fit.
 func (s *Store) mergeFirst(t view.Target, ws []state.ItemWrite, connected []int) (m *dynamo.MergedWrite, n int) {
 	m = s.NewMergedWrite(t.State())
 	for n < len(connected) && m.Add(&ws[connected[n]]) {
@@ -94,8 +94,8 @@ func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.MergedWrite
 
 // unmetClaimsResult returns the result of a transaction on claims whose conditions were not met. The transaction is
 // lost if a guard or the claims on a row have changed. It is also lost if a row that had no claims belongs to another
-// sink by now. The next read of the row then returns the error for that. Otherwise another sink or another birth has
-// overwritten a row with claims, and the transaction fails. actions is the number of actions; those on rows come last.
+// sink by now. The next read of the row then returns the error. Otherwise a row with claims was overwritten by another
+// sink or under another birth, and the transaction fails. actions is the number of actions; those on rows come last.
 func unmetClaimsResult(t view.Target, m *dynamo.MergedWrite, actions int, unmet *dynamo.ConditionError) view.Result {
 	rows := m.Rows()
 	firstRow := actions - len(rows)
@@ -148,7 +148,7 @@ func connectedWrites(ws []state.ItemWrite) [][]int {
 // number itself if it is the smallest.
 type disjointSets []int
 
-// first returns the smallest number of the set of n. It shortens the way for later calls.
+// first returns the smallest number of the set of n. It shortens the chain of numbers for later calls.
 func (s disjointSets) first(n int) int {
 	for s[n] != n {
 		s[n] = s[s[n]]

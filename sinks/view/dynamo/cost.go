@@ -26,12 +26,12 @@ type Cost struct {
 }
 
 // CostOf returns the cost of the planned ops of a change. It returns false if the ops write no rows. The result is the
-// cost of the change alone, without batching. A view always has this cost. An aggregate has a lower cost for a batch
-// with several items of a group, because it writes the group's row once.
+// cost of the change alone, without batching. For a view, batching does not change the cost. For an aggregate, a batch
+// with several items of a group costs less, because it writes the group's row once.
 //
 // DynamoDB charges for the larger of the stored item and the new item. CostOf takes the stored item from the old image
-// of the change; without an old image nothing is stored. It does not know the rows of groups, and assumes that the
-// group has only this item. CostOf makes no requests.
+// of the change; without an old image nothing is stored. It does not know the rows of groups, so it assumes that no
+// other item counts in the group. CostOf makes no requests.
 func CostOf(c *record.Change, ops []pipeline.Op) (Cost, bool) {
 	if len(ops) == 0 {
 		return Cost{}, false
@@ -94,7 +94,7 @@ func (e *estimate) rowSize(m *view.Mutation) int {
 	return dynamo.SizeOfItem(tableItem(e.target, m, m.Version.String(), someTime))
 }
 
-// addStoredRow notes that a row is stored before the change.
+// addStoredRow notes that the row of m is stored before the change.
 func (e *estimate) addStoredRow(m *view.Mutation) {
 	row := rowWrite{mutation: m}
 	if newRowWriter(e.db, e.target).setActions(&row) == nil { // if there is an error, the row was never stored
@@ -178,7 +178,8 @@ func ownedRow(row state.Row, claim state.Claim) state.RowClaimsWrite {
 	return state.RowClaimsWrite{Row: row, Revision: someRevision, Claim: claim, Owner: claim}
 }
 
-// itemActions returns the actions that write the guard of a claim's item, and rows. row is the row of the guard.
+// itemActions returns the actions that write the guard of a claim's item, and the actions that write rows. row is the
+// row that the guard gets.
 func (e *estimate) itemActions(
 	row state.Row, claim state.Claim, rows ...state.RowClaimsWrite,
 ) ([]dynamo.Action, error) {
@@ -258,7 +259,7 @@ func groupReadUnits(g *groupRowWrite) (units float64) {
 	return units
 }
 
-// putOnlyMember returns the put of a group's row in which only the item of the change counts.
+// putOnlyMember returns the put of a group's row, as if only the item of the change counted in the group.
 func (e *estimate) putOnlyMember(g *groupRowWrite) (dynamo.Action, error) {
 	var err error
 	if g.ref, err = refOf(e.target.Table, g.Row); err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// costOfItemRows returns the cost of writing an item's contribution, and those of its rows that differ from the stored
-// rows.
+// costOfItemRows returns the cost of writing an item's contribution, and the rows that differ from the stored rows.
 func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	if op.Idle() {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item had rows"}
@@ -54,7 +53,7 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	return cost
 }
 
-// itemRowsActions returns the actions of one item's write, as if they fitted into one transaction.
+// itemRowsActions returns the actions of w, as if they fitted into one transaction.
 func (e *estimate) itemRowsActions(w *state.ItemRowsWrite) ([]dynamo.Action, error) {
 	writer := itemRowsWriter{DB: e.db, target: e.target, write: w}
 	return writer.actions()

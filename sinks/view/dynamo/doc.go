@@ -1,9 +1,10 @@
 // Package dynamo keeps the rows of views in DynamoDB tables.
 //
-// Every write has a condition, so that any number of processes may write a table at the same time, late or twice. The
-// guards and contributions of items are in the state table (package sinks/state/dynamo). Rows that several items may
-// claim, and rows of aggregates, change in one transaction with them. Rows that guard themselves change in one
-// transaction with their tombstones, if the tombstones are apart, in the state table:
+// Every write has a condition. So any number of processes may write a table at the same time, and a write may come late
+// or twice. The guards and contributions of items are in the state table (package sinks/state/dynamo). Rows that
+// several items may claim change in one transaction with the guards, and rows of aggregates with the contributions. If
+// the tombstones of rows that guard themselves are apart, they are in the state table, too, and a row changes in one
+// transaction with its tombstone:
 //
 //	the row    writes                                              write units at 1 KB
 //	stays      a put over a lower version                          1
@@ -12,9 +13,10 @@
 //	moves      both                                                8 at most
 //
 // If a row that should stay is not stored, it is written like a row that enters. With tombstones in place, each row or
-// tombstone is one conditional PutItem: 1, 1, 1 and 2 units. Two kinds of views need tombstones in place. One kind has
-// a table that no transaction can write together with the state table ([dynamo.DB.WhyNoTransaction]). Such a table is
-// in another account or Region, or has multi-Region strong consistency. The other kind has no state table ([Rows]).
+// tombstone is one conditional PutItem. The four cases then cost 1, 1, 1 and 2 units. Two kinds of views need
+// tombstones in place. One kind has a table that no transaction can write together with the state table
+// ([dynamo.DB.WhyNoTransaction]). Such a table is in another account or Region, or has multi-Region strong consistency.
+// The other kind has no state table ([Rows]).
 //
 // # Attributes of the store
 //
@@ -23,23 +25,23 @@
 //   - _tw, a map, has the owner of the row. In _tw, v is the version of the change, and src is the key of the item. The
 //     pipeline is in by, the sink in view, and the id of the sink's output in birth. A repaired row also has rev, a
 //     text that identifies the repair.
-//   - _tw_expires, a number, makes the item a tombstone in place: the row was removed, and older changes of it are
-//     refused. It is the table's TTL attribute ([Store.Create]), so TTL deletes the tombstone after the retention. A
-//     newer row at the key replaces the tombstone. Readers other than [Reader] must leave such items out, with the
-//     filter attribute_not_exists(#e). If tombstones are apart, there are no such items.
+//   - _tw_expires, a number, makes the item a tombstone in place: the row was removed, and older changes are refused.
+//     It is the table's TTL attribute ([Store.Create]), so TTL deletes the tombstone after the retention. A newer row
+//     at the key replaces the tombstone. Readers other than [Reader] must leave such items out, with the filter
+//     attribute_not_exists(#e). If tombstones are apart, there are no such items.
 //
 // # Aggregates
 //
 // One transaction writes the contributions of items and the rows of their groups. Each contribution is written on
 // condition that it did not change since it was read. Package sinks/state explains why each item therefore counts once.
 //
-//   - An amount is added in place, without reading the row, if the sum is certainly exact: DynamoDB keeps 38 digits.
+//   - If the sum is certainly exact (DynamoDB keeps 38 digits), an amount is added in place, without reading the row.
 //     Otherwise the row is read, the amount is added in memory, and the row is written on condition that no other
-//     writer wrote it since. A sum is an N if a number can hold it. Otherwise its text is an S, as in every store of
-//     views.
+//     writer has written it since. A sum is an N if a number can hold it. Otherwise its text is an S, as in every store
+//     of views.
 //   - The members of a min, max or distinct are items of the state table, in the order of their values. The row has the
-//     value that is computed from the members. The row is written in the same transaction as the members, on condition
-//     that the row did not change since it was read.
+//     value that is computed from its members. It is written in the same transaction as the members, on condition that
+//     it has not changed since it was read.
 //   - A row is deleted in the transaction that removes its last share.
 //
 // Writers of one process write a row one after the other. If writers of several processes conflict, one succeeds, and
@@ -56,8 +58,8 @@
 //
 // # Reading order
 //
-// store.go has the types. row_item.go has the item of a row and the condition on its owner. Four calls write. Each has
-// one function, named last here, that handles a transaction whose conditions were not met:
+// store.go has the types. row_item.go makes the item of a row and the condition on its owner. There are four calls that
+// write. In each list below, the last function handles a transaction whose conditions were not met:
 //
 //   - [Store.Apply] (apply.go): rowWriter.writeInPlace, or writeApart, update and writeTransaction (apply_apart.go);
 //     handleUnmet.
@@ -69,8 +71,8 @@
 //
 //   - [Store.ReplaceItemRows] (item_rows.go): itemRowsWriter.run; withoutForeign.
 //
-// [Store.RepairRows] (repair_rows.go) and [Store.RepairGroups] (repair_groups.go) write on condition that the row that
-// a comparison read is still stored. Repairs keep the version, so each repair gives the row a new rev in _tw. Of two
+// [Store.RepairRows] (repair_rows.go) and [Store.RepairGroups] (repair_groups.go) replace a row on condition that it is
+// stored as a comparison read it. Repairs keep the version, so each repair gives the row a new rev in _tw. Of two
 // repairs that read the same row, only one succeeds.
 //
 // The package sinks/internal/rowqueue orders the writers of one process. [Reader] (reader.go) leaves out tombstones and

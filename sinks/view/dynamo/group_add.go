@@ -13,14 +13,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// addedDigits and addedDecimals limit adding in place. They are the maximum numbers of digits before and after the
-// point. They apply to the amount, and to the stored value that the amount is added to.
+// addedDigits and addedDecimals are limits for adding in place, which means without reading the row: the maximum
+// numbers of digits before and after the point. They apply to the amount, and to the stored value that the amount is
+// added to.
 //
 // A number of DynamoDB has 38 digits, so adding is exact if the sum has at most 38 digits. If the amount and the stored
 // value are within the limits, the sum has at most 20 digits before the point and 18 after it. Then the change is added
-// in place, without reading the row. Otherwise the row is read, the amount is added in memory, and the row is written
-// on condition that it did not change. If the new value is beyond the limits, the row's _tw lists its name (wide), and
-// nothing is added to the value in place.
+// in place. Otherwise the row is read, the amount is added in memory, and the row is written on condition that it did
+// not change. If the new value is beyond the limits, its name is listed in the row's _tw (wide), so that nothing is
+// added to it in place later.
 const (
 	addedDigits   = 19
 	addedDecimals = 18
@@ -29,7 +30,8 @@ const (
 // maxAddend is the greatest stored value that an amount is added to in place.
 var maxAddend = strings.Repeat("9", addedDigits)
 
-// maxAddedValues is the maximum number of values in one update expression, which may have 4 KB.
+// maxAddedValues is the maximum number of values that one update expression adds to. DynamoDB allows 4 KB in an
+// expression.
 const maxAddedValues = 40
 
 // isExact reports whether n is within the limits for adding in place.
@@ -42,8 +44,8 @@ func isExact(n state.Number) bool {
 	return exponent <= addedDigits && len(digits)-exponent <= addedDecimals
 }
 
-// addable reports whether the change may be added to a row that was not read. This is the case if the change has no
-// members, not too many values, and only amounts within the limits.
+// addable reports whether the change may be added in place. This is the case if the change has no members, not too many
+// values, and only amounts within the limits.
 func (g *groupRowWrite) addable() bool {
 	amounts := increments(g.GroupChange)
 	if len(g.Members) > 0 || len(amounts) > maxAddedValues {
@@ -55,9 +57,9 @@ func (g *groupRowWrite) addable() bool {
 // increments returns the counts and the sums of a change.
 func increments(g *state.GroupChange) []state.Increment { return slices.Concat(g.Counts, g.Sums) }
 
-// addAction returns the update that adds a change to a row, or creates the row. Its condition is not met in three
-// cases: the row belongs to another sink, the sum would be inexact, or the change removes the last share. In the last
-// case the row must be deleted instead.
+// addAction returns the update that adds a change to a row in place, or creates the row. The condition of the update is
+// not met in three cases: the row belongs to another sink, the sum would be inexact, or the change removes the last
+// share. In the last case the row must be deleted instead.
 func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
 	const addable = ownerMatches + " AND attribute_not_exists(#tw.#wide)"
 	condition := withOwner(c.target, "(attribute_not_exists(#pk) OR ("+addable+"))", "#wide", metaWide, "#n",
@@ -85,8 +87,8 @@ func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
 	return dynamo.Update(g.ref, update, condition)
 }
 
-// groupMeta returns the _tw of a group's row, with a new revision. wide are the names of values that nothing is added
-// to in place.
+// groupMeta returns the _tw of a group's row, with a new revision. wide has the names of the values that are beyond the
+// limits for adding in place.
 func (c *groupWriter) groupMeta(g *groupRowWrite, wide []string) types.AttributeValue {
 	m := map[string]types.AttributeValue{
 		metaVersion:  dynamo.S(g.Version.String()),

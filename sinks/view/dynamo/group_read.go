@@ -61,7 +61,8 @@ func (s *Store) ListGroups(
 }
 
 // ReadGroups reads the rows, then their members, and then the rows with members again. If the revision of a row is
-// still the same, its members are consistent with it. Otherwise ReadGroups repeats the read for that row.
+// still the same, its members are consistent with the row. Otherwise ReadGroups reads the members of the changed row
+// again.
 func (s *Store) ReadGroups(
 	ctx context.Context, t view.Target, values []view.Value, rows []state.Row,
 ) ([]view.Group, error) {
@@ -94,8 +95,8 @@ func (s *Store) ReadGroups(
 	return groups, nil
 }
 
-// rereadChanged reads the rows with members again. before are rows as they were read before. It returns the rows that
-// have changed since.
+// rereadChanged reads the rows of groups with members again. It returns the groups whose rows have changed since they
+// were read into before.
 func (r *groupReader) rereadChanged(
 	ctx context.Context, refs []dynamo.Ref, before []storedGroup,
 ) (changed []storedGroup, err error) {

@@ -23,7 +23,7 @@ type groupRow struct {
 	shares   int64       // number of shares; 0 if there is no row
 	revision string      // "" if there is no row
 	epoch    string      // text that identifies the members of this row; "" if it never had members
-	wide     []string    // names of values that nothing is added to in place, sorted
+	wide     []string    // names of the values that are beyond the limits for adding in place, sorted
 }
 
 // parseRow parses the stored row of a group. The error is permanent if the row belongs to another sink.
@@ -55,8 +55,8 @@ func (c *groupWriter) parseRow(g *groupRowWrite) (*groupRow, error) {
 	return r, nil
 }
 
-// appendReplace appends the actions that write the row of g, which was read before, and the members of the row. The row
-// is created, replaced or deleted, on condition that its revision did not change.
+// appendReplace appends to dst the actions that write the row of g and its members. The row was read before. It is
+// created, replaced or deleted, on condition that its revision has not changed.
 func (c *groupWriter) appendReplace(
 	ctx context.Context, dst []dynamo.Action, g *groupRowWrite,
 ) ([]dynamo.Action, error) {

@@ -15,16 +15,16 @@ import (
 
 var _ view.GroupStore = (*Store)(nil)
 
-// maxReads is how often a write reads the rows of groups again if other writers change them. After that the write
-// fails, and the change is delivered again later.
+// maxReads is how often a write is tried again with the current rows, if other writers change the rows of its groups.
+// After that the write fails, and the change is delivered again later.
 const maxReads = 8
 
 // MaxActions returns the maximum number of actions of a transaction.
 func (s *Store) MaxActions() int { return dynamo.MaxActions }
 
-// Contribute applies each write in one transaction. It writes the contributions, which record what each item counts
-// for, the rows of their groups, and the members of the rows. Members are the stored values that a min, max or distinct
-// is computed from. Writes that have rows in common are written one after the other.
+// Contribute applies each write in one transaction: the contributions of the items, the rows of their groups, and the
+// members of the rows. A contribution records what an item counts for. Members are the stored values that a min, max or
+// distinct is computed from. Writes that have rows in common are written one after the other.
 func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
@@ -70,8 +70,7 @@ type rowID struct {
 	row   state.Row
 }
 
-// run repeats the transaction until it succeeds or fails. It returns lost if a contribution has changed since it was
-// read.
+// run sends the transaction until it succeeds or fails. lost is true if a contribution has changed since it was read.
 func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	items := make([]dynamo.Action, len(c.write.Items), dynamo.MaxActions)
 	for i := range items {
@@ -123,7 +122,7 @@ const (
 	tryAgain                  // a row differs from its expected state
 )
 
-// tryOnce sends the transaction once. If the result is tryAgain, it has the current rows for the next try.
+// tryOnce sends the transaction once. If the result is tryAgain, c.groups has the current rows for the next try.
 func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (tryResult, error) {
 	actions := items
 	groupEnds := make([]int, len(c.groups)) // end of each group's actions in actions
@@ -195,14 +194,13 @@ func (c *groupWriter) rowError(ctx context.Context, rowErr error) (tryResult, er
 	return tryEnded, rowErr
 }
 
-// maybeAddFailed reports whether DynamoDB may have rejected an addition in place, because the sum is too large or is
-// stored as text. The answer is not certain: the errors of DynamoDB name the failed action, but those of DynamoDB Local
-// do not.
+// maybeAddFailed reports whether err may mean that DynamoDB rejected an addition in place, because the sum is too large
+// or is stored as text. This is not certain, because the errors of DynamoDB Local do not name the failed action.
 func maybeAddFailed(err error) bool {
 	return errors.Is(err, dynamo.ErrNumber) || errors.Is(err, dynamo.ErrInvalid)
 }
 
-// readRows reads the rows of groups of the write.
+// readRows reads the rows of groups into their stored fields.
 func (c *groupWriter) readRows(ctx context.Context, groups []*groupRowWrite) error {
 	if len(groups) == 0 {
 		return nil

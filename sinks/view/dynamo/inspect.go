@@ -18,8 +18,9 @@ import (
 
 var _ view.Inspector = (*Reader)(nil)
 
-// StoredRows reads the items at the keys of rows, 100 in a request. If no sink wrote an item, its View is "". A Reader
-// does not find tombstones that are apart, because they are in the state table. See [Store.StoredRows].
+// StoredRows reads the items at the keys of rows, 100 in a request. If no sink wrote an item, its View is "".
+// StoredRows does not find tombstones that are apart, because they are in the state table. [Store.StoredRows] finds
+// them.
 func (r *Reader) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	refs, err := refsOf(t.Table, rows)
 	if err != nil {
@@ -43,7 +44,7 @@ func (r *Reader) StoredRows(ctx context.Context, t view.Target, rows []state.Row
 
 var _ view.Inspector = (*Store)(nil)
 
-// StoredRows reads rows as [Reader.StoredRows] does, and also tombstones that are apart.
+// StoredRows reads rows like [Reader.StoredRows], and also finds tombstones that are apart.
 func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	stored, err := s.Reader.StoredRows(ctx, t, rows)
 	if err != nil || t.InPlace {

@@ -12,8 +12,8 @@ import (
 
 var _ view.ItemRowsStore = (*Store)(nil)
 
-// ReplaceItemRows writes the contribution of each item, which records its rows, and the rows in one transaction. If a
-// write changes no row, it is one put of the contribution.
+// ReplaceItemRows applies each write in one transaction: the contribution of the item, which records the item's rows,
+// and the rows. A write that changes no row is only a put of the contribution.
 func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
@@ -35,8 +35,8 @@ type itemRowsWriter struct {
 	write  *state.ItemRowsWrite
 }
 
-// run repeats the transaction until it succeeds or fails. If a row to delete belongs to another sink or another item,
-// the next try does not delete it. run returns lost if the contribution has changed since it was read.
+// run sends the transaction until it succeeds or fails. If a row to delete belongs to another sink or another item, the
+// next try does not delete this row. lost is true if the contribution has changed since it was read.
 func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 	actions, err := w.actions()
 	for err == nil {
@@ -97,9 +97,9 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 	return rowPut(w.target, tableItem(w.target, &m, w.write.Next.Version.String(), 0), own)
 }
 
-// withoutForeign returns the actions without deletes of rows that belong to another sink or another item. It returns an
-// error if a row to put belongs to another sink or item. It also returns an error if a row of the same sink has another
-// birth, which is the identity of another output.
+// withoutForeign handles the unmet conditions of rows. It returns the actions without the deletes of rows that belong
+// to another sink or another item. It returns an error if a row to put belongs to another sink or item. It also returns
+// an error if a row of the same sink has another birth, because such a row belongs to another output.
 func (w *itemRowsWriter) withoutForeign(
 	actions []dynamo.Action, unmet *dynamo.ConditionError,
 ) ([]dynamo.Action, error) {

@@ -23,8 +23,8 @@ var (
 	_ view.ContributionLister = (*Store)(nil)
 )
 
-// ListRows scans the table, so it costs the read units of the whole table, with the rows of all sinks. If the version
-// in _tw was damaged by hand, the row has the zero version.
+// ListRows scans the table, so it costs the read units of the whole table, including the rows of other sinks. If the
+// version in _tw was damaged by hand, the row has the zero version.
 func (r *Reader) ListRows(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
 	return seq.Map(r.list(ctx, t, l), func(image dynamo.Item) (view.Row, bool, error) {
 		row, _, err := readerRow(t.Table, image)

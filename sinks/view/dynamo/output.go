@@ -79,8 +79,8 @@ func (o output) scanRows(
 	return o.store.views.ScanPages(ctx, in, pages, do)
 }
 
-// Emptied reads the first pages of the table. If they are the whole table and have no row of the sink, it reports
-// whether the state remembers rows. Otherwise it returns false.
+// Emptied reads the first pages of the table. If these pages are the whole table and have no row of the sink, Emptied
+// reports whether the state remembers rows. Otherwise it returns false.
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
 	for range 2 { // twice, because a row may be written or removed between the two reads
@@ -99,8 +99,7 @@ func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	return true, nil
 }
 
-// noWitness yields no items for beforeWrite. It is for writes of rows whose items have neither guards nor
-// contributions.
+// noWitness yields no items. A write passes it to beforeWrite if it writes no guards and no contributions.
 func noWitness(func(item.Key) bool) {}
 
 // itemsOf yields the items of the writes for which itemOf returns true.

@@ -62,9 +62,9 @@ func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 	}
 }
 
-// query reads the rows of one partition key, in the order of the sort key. A key condition can have only one comparison
-// of the sort key. If From has the prefix SKPrefix, the comparison is with From, and the read ends at the first row
-// without the prefix.
+// query reads the rows of one partition key, in the order of the sort key. A key condition of DynamoDB can compare the
+// sort key only once. If From has the prefix SKPrefix, the condition compares with From, and the read ends at the first
+// row without the prefix.
 func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	in := &dynamodb.QueryInput{
 		TableName:                 &t.Name,
@@ -128,7 +128,7 @@ func sortKeyCondition(q view.Query) (condition string, value item.Value, none bo
 	return "begins_with(#sk, :sk)", item.StringValue(q.SKPrefix), false // all rows with the prefix are after From
 }
 
-// fromComparison returns the operator that compares the sort key of a selected row with From.
+// fromComparison returns the operator between the sort key of a row and From, for the rows that the query selects.
 func fromComparison(q view.Query) string {
 	switch {
 	case q.From.Equal(q.To) && !q.After:
@@ -179,7 +179,7 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 	}
 }
 
-// scanInput returns a scan whose filter has the prefixes of the query.
+// scanInput returns a scan that filters by PKPrefix and SKPrefix of the query.
 func scanInput(t view.Table, q view.Query) *dynamodb.ScanInput {
 	in := &dynamodb.ScanInput{
 		TableName:                &t.Name,

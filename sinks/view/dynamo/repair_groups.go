@@ -12,10 +12,10 @@ import (
 
 var _ view.GroupRepairer = (*Store)(nil)
 
-// RepairGroups replaces rows of groups, as view.GroupRepairer defines. The members of a repaired row get a new epoch, a
-// text in the row that identifies its members. A repair first writes the new members. Then it writes the row by one
-// conditional put, and deletes the former members. So a group may have any number of members, and no reader sees only
-// some of them. A repair that is interrupted may leave members of an epoch that no row has. Readers ignore such
+// RepairGroups replaces rows of groups, as view.GroupRepairer defines. The members of a repaired row get a new epoch.
+// The epoch is a text in the row and in its members. A repair first writes the new members. Then it writes the row by
+// one conditional put, and deletes the former members. So a group may have any number of members, and no reader sees
+// only some of them. An interrupted repair may leave members whose epoch is not in the row. Readers ignore such
 // members.
 func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.GroupRepair) ([]view.Result, error) {
 	if len(rs) == 0 {
@@ -34,7 +34,7 @@ func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.Group
 type groupRepairer struct {
 	groupWriter
 	repair    *view.GroupRepair
-	tombstone bool // the stored item is a tombstone that was put at the key by hand; it is handled like a missing row
+	tombstone bool // the stored item is a tombstone, put at the key by hand; it is handled like a missing row
 }
 
 // run makes the repair. It returns lost if the row has changed since it was read.
@@ -92,7 +92,7 @@ func (w *groupRepairer) putGroup(ctx context.Context, ref dynamo.Ref) (lost bool
 	return lost, err
 }
 
-// hadRow reports whether there was a row when the repair was planned.
+// hadRow reports whether the repair expects a row.
 func (w *groupRepairer) hadRow() bool {
 	return w.repair.Expected.Revision != "" || w.repair.Expected.Item.Exists()
 }
@@ -114,7 +114,7 @@ func (w *groupRepairer) compare(stored dynamo.Item) (lost bool, err error) {
 	return !isUnchanged, nil
 }
 
-// unchangedCondition returns the condition that the stored row is still the row that was read.
+// unchangedCondition returns the condition that the stored row has not changed since the repair read it.
 func (w *groupRepairer) unchangedCondition() dynamo.Condition {
 	switch {
 	case w.tombstone:
@@ -137,8 +137,8 @@ func (w *groupRepairer) write(ctx context.Context, a dynamo.Action) (lost bool, 
 	return refusedRepair(w.target, w.repair.Next.Row, unmet.Unmet[0].Item)
 }
 
-// dropMembers deletes the members of an epoch that the row does not have. If the deletion fails, members remain, which
-// readers ignore.
+// dropMembers deletes the members of an epoch that is not in the row. It ignores errors, because readers ignore such
+// members.
 func (w *groupRepairer) dropMembers(ctx context.Context, epoch string) {
 	if epoch == "" {
 		return

@@ -22,7 +22,8 @@ var (
 	_ view.Repairer = (*Rows)(nil)
 )
 
-// maxCompared is the maximum number of attributes in a condition, which may have 300 operators and 4 KB.
+// maxCompared is the maximum number of attributes that a condition compares. DynamoDB allows 300 operators and 4 KB in
+// a condition.
 const maxCompared = 100
 
 // RepairRows repairs rows as view.Repairer defines. If tombstones are in place, each repair is one conditional put. If
@@ -64,9 +65,9 @@ func repairInPlace(ctx context.Context, views *dynamo.DB, t view.Target, rs []vi
 	return runEach(views, len(rs), func(i int) (lost bool, err error) { return w.putInPlace(ctx, &rs[i]) })
 }
 
-// putInPlace puts the row or the tombstone of a repair. If the response of DynamoDB was lost, the put is sent again,
-// and its condition is not met if the first put was applied. The stored row then has the revision of this put, and the
-// repair succeeded.
+// putInPlace puts the row or the tombstone of a repair. If the response of DynamoDB is lost, the put is sent again. If
+// the first put was applied, the condition of the second one is not met. But the stored row then has the revision of
+// this repair, which shows that the repair succeeded.
 func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost bool, err error) {
 	revision := rand.Text()
 	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchangedCondition(&r.Expected))
@@ -108,7 +109,7 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 }
 
 // transact writes a row and its tombstone, on condition that both are as they were read. stored is the tombstone that
-// is apart; nil if there is none. The row's key may have a row or a tombstone too.
+// is apart; nil if there is none. There may also be a row, or a tombstone in place, at the row's key.
 func (w *rowRepairer) transact(
 	ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone,
 ) (lost bool, err error) {
@@ -169,7 +170,8 @@ func (w *rowRepairer) transact(
 func expectsApart(expected *view.StoredRow) bool { return expected.Tombstone && !expected.InPlace }
 
 // tombstoneChanged reports whether the tombstone apart differs from what a repair expects. exists and version describe
-// the stored tombstone. A repair of a row accepts any tombstone, because such a tombstone is not read with the row.
+// the stored tombstone. If the repair expects an item at the row's key, it accepts any tombstone apart, because
+// StoredRows does not read both.
 func tombstoneChanged(expected *view.StoredRow, exists bool, version record.Version) bool {
 	if expectsApart(expected) {
 		return !exists || version != expected.Version

@@ -25,13 +25,13 @@ const (
 // Attributes in _tw.
 const (
 	metaVersion  = "v"     // S: record.Version, which sorts as text
-	metaPipeline = "by"    // S: pipeline that wrote the row; a pipeline drops changes of its own rows at the source
+	metaPipeline = "by"    // S: pipeline that wrote the row. A pipeline drops changes of its own rows from its source
 	metaView     = "view"  // S: sink that owns the row
 	metaBirth    = "birth" // S: id of the sink's output
 	metaSource   = "src"   // S: key of the item that the row belongs to; absent for a group
 	metaRevision = "rev"   // S: text that each write of a group's row changes; other rows have it only after a repair
 	metaVoid     = "void"  // BOOL: only a void tombstone has it: a row of the same version may replace the tombstone
-	// SS: names of values of a group's row that nothing is added to in place; absent if there are none
+	// SS: names of the values of a group's row that are beyond the limits for adding in place; absent if there are none
 	metaWide = "wide"
 )
 
@@ -48,8 +48,8 @@ type rowMeta struct {
 // ownerMatches is the condition that a row belongs to the view, pipeline and birth of the target.
 const ownerMatches = "#tw.#view = :view AND #tw.#by = :by AND #tw.#birth = :birth"
 
-// withOwner returns a condition whose text contains ownerMatches. names are pairs of a placeholder and an attribute
-// that text uses in addition.
+// withOwner returns a condition with the given text, which contains ownerMatches. names has a pair for each other
+// placeholder of text: the placeholder and the name of its attribute.
 func withOwner(t view.Target, text string, names ...string) dynamo.Condition {
 	c := dynamo.Condition{
 		Text:   text,
@@ -79,8 +79,8 @@ func metaOf(item map[string]types.AttributeValue) (rowMeta, bool) {
 	}, true
 }
 
-// tableItem returns the item of a row or of a tombstone in place. A tombstone expires at the time expires, in Unix
-// seconds.
+// tableItem returns the item of a row or of a tombstone in place. expires is the time when the tombstone expires, in
+// Unix seconds.
 func tableItem(t view.Target, m *view.Mutation, version string, expires int64) map[string]types.AttributeValue {
 	row := make(map[string]types.AttributeValue, len(m.Attributes)+4)
 	row[t.PK] = sdkvalue.Of(m.PK)
@@ -146,7 +146,7 @@ func badKey(part, attribute string, n, limit int) error {
 var errNoVersion = errs.New("its _tw holds no version")
 
 // readerRow returns the row that readers get for an item. It returns false if the item is a tombstone, or if no sink
-// wrote it. If the error is errNoVersion, the row is complete except its version.
+// wrote the item. If the error is errNoVersion, the row is complete except its version.
 func readerRow(t view.Table, image map[string]types.AttributeValue) (view.Row, bool, error) {
 	m, ok := metaOf(image)
 	if _, isTombstone := image[expiresAttribute]; !ok || isTombstone {

@@ -36,9 +36,9 @@ var (
 // New returns a store on db. The client of db must also reach the view tables. New makes no requests.
 func New(db *dynamo.DB) (*Store, error) { return NewAt(db, db) }
 
-// NewAt returns a store on db for view tables that only the client of rows reaches. If that client is for another
-// account or Region, no transaction can write both the state table and a view table. The store then supports only rows
-// whose tombstones are in place.
+// NewAt returns a store that reaches the state table through db, and the view tables through rows. If the client of
+// rows is for another account or Region, no transaction can write both the state table and a view table. The store then
+// supports only rows whose tombstones are in place.
 func NewAt(db, rows *dynamo.DB) (*Store, error) {
 	if db == nil || rows == nil {
 		return nil, errors.New("dynamodb: a view store needs the DB of the state table")
@@ -79,14 +79,14 @@ func noTombstones(t view.Target) error {
 			redact.Safe(t.View)))
 }
 
-// StoreAge reports that the store forgets old changes, because the table's TTL deletes tombstones.
+// StoreAge reports that the store forgets old changes. It does, because the table's TTL deletes tombstones.
 func (r *Rows) StoreAge(context.Context) (state.StoreAge, error) {
 	return state.StoreAge{Forgets: true}, nil
 }
 
-// beforeWrite records in the state that the target is written to. witnesses yields items that get rows, for this
-// record. beforeWrite also checks, at most every 30 seconds, that the tables are still those with which the process
-// started.
+// beforeWrite notes in the state that the target is written to. witnesses yields items that get rows; the note names
+// some of them. beforeWrite also checks, at most every 30 seconds, that the tables are still those with which the
+// process started.
 func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.Seq[item.Key]) error {
 	if err := s.Touch(ctx, t.State(), witnesses); err != nil {
 		return err

@@ -9,15 +9,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// KeyTypes are the types of a table's key attributes: S, N or B. The zero value means S, which is the type of all
-// templates except a single {path}.
+// KeyTypes are the types of a table's key attributes: S, N or B. The zero value means S. Only a template that is
+// exactly one placeholder can make another type.
 type KeyTypes struct {
 	PK, SK types.ScalarAttributeType
 }
 
 // Create creates a view table if there is none, and waits until it is active. A new table is billed on demand, and has
-// a TTL that deletes tombstones. If the table exists, Create checks its key, because all views of a table have the same
-// key, and enables TTL if it is off. The error is fatal if the table cannot be used.
+// a TTL that deletes tombstones. If the table exists, Create checks that the table has this key, because all views of a
+// table have the same key, and enables TTL if it is off. The error is fatal if the table cannot be used.
 func (s *Store) Create(ctx context.Context, t view.Table, k KeyTypes) error {
 	return s.views.Create(ctx, spec(t, k))
 }

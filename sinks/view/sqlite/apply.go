@@ -43,8 +43,8 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	return rs, nil
 }
 
-// refusedByItem returns the result of a mutation that is refused because a row or tombstone of another item is stored
-// at its key. It returns nil if the mutation is not refused.
+// refusedByItem returns the result of a mutation if a row or tombstone of another item is stored at its key and refuses
+// it. It returns nil if the mutation is not refused.
 func (x *tx) refusedByItem(m *view.Mutation) (*view.Result, error) {
 	if !x.target.RefuseOtherItem {
 		return nil, nil

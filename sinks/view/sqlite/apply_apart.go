@@ -52,8 +52,8 @@ func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 	return view.Result{Superseded: storedVersion > version}, err
 }
 
-// refusedByRow returns the result of a mutation that the stored row at its key refuses. rowExists is false if there is
-// no row.
+// refusedByRow returns the result of a mutation whose statement changed nothing, if a stored row is the reason.
+// rowExists is false if there is no row.
 func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, rowExists bool, err error) {
 	stored, err := x.ownerAt(m.PK, m.SK)
 	if err != nil {

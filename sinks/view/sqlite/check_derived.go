@@ -7,18 +7,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// sqlViewDiffers is the text of [view.StoredRow].Derived if the attributes in the SQL view are not those of the row.
+// sqlViewDiffers is the value of [view.StoredRow].Derived if the attributes in the SQL view are not those of the row.
 const sqlViewDiffers = "attributes of the SQL view"
 
-// derivedChecker compares the attributes column, which readers of SQL see, with the row that the column was made from.
-// It reuses its memory.
+// derivedChecker compares the column attributes with the row from which the column was made. Readers of the SQL view
+// see this column. The checker reuses its memory.
 type derivedChecker struct {
 	table view.Table
 	buf   []byte
 }
 
-// check returns sqlViewDiffers if the column attributes differs from the attributes of row; otherwise "". row is absent
-// for a tombstone, whose column must be NULL.
+// check compares the value of the column attributes with the attributes of row. It returns sqlViewDiffers if they
+// differ; otherwise "". row is absent for a tombstone; then the column must be NULL.
 func (c *derivedChecker) check(row item.Image, attributes sql.NullString) string {
 	if !row.Exists() {
 		if attributes.Valid {

@@ -7,7 +7,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RowClaims reads rows with all their claims, the requests of items for the row.
+// RowClaims reads the claims on each row. A claim is an item's request for the row. If a row has no claims, RowClaims
+// also reads the owner of the row itself, because the row may belong to another sink.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	claims := make([]view.RowClaims, len(rows))
 	err := s.withState(ctx, t, func(x *tx) error {
@@ -34,7 +35,7 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 	return claims, nil
 }
 
-// WriteItems applies ws, with claims, guards and rows, in one transaction.
+// WriteItems applies ws in one transaction: the guards, the claims and the rows.
 func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.settleOne(&ws[i]) })
 }
@@ -56,8 +57,8 @@ func (x *tx) settleOne(w *state.ItemWrite) error {
 	return nil
 }
 
-// putOwner puts the row with the attributes of its owner's claim. It deletes the row if no claim remains. It returns
-// errLost if the row had no claim when it was read, and another sink has written it since then.
+// putOwner puts the row with the attributes of its owner's claim. It deletes the row if it has no owner. If the row had
+// no claim when it was read, and another sink has written the row since then, putOwner returns errLost.
 func (x *tx) putOwner(w *state.RowClaimsWrite) error {
 	if w.Expected == "" {
 		owner, err := x.ownerOf(w.Row)

@@ -1,8 +1,8 @@
 // Package sqlite keeps the rows of views in one SQLite file.
 //
-// Successful writes survive a killed process and a power failure: a call is one transaction, which is synced before the
-// call returns. A row is written only if the stored row and its tombstone have lower versions. The transaction compares
-// the versions, so several processes may write one file.
+// Successful writes survive a killed process and a power failure: a call is one transaction, and the transaction is
+// synced to disk before the call returns. A row is written only if the stored row and its tombstone have lower
+// versions. The transaction compares the versions, so several processes may write one file.
 //
 // Guards, claims and contributions are in tables of the same file (package sinks/state/sqlite). Rows that are guarded
 // by item change in one transaction with the guards and claims. Rows of aggregates change in one transaction with the
@@ -18,14 +18,14 @@
 //     the other attributes as JSON. It leaves out tombstones. A key that is not a string is shown as in DynamoDB JSON:
 //     a number by its digits, a binary in base64.
 //
-// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. The tombstones that are apart from
-// their rows are in a table of package sinks/state/sqlite.
+// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones that are apart from their
+// rows are in a table of package sinks/state/sqlite.
 //
 // # Reading order
 //
 // store.go opens a file. schema.go creates the tables and has the statements. key_column.go encodes keys.
-// transaction.go runs writes. row_write.go puts and deletes rows whose guards were checked. [Store.Apply] writes rows
-// that guard themselves (apply.go, apply_apart.go), [Store.WriteItems] writes claims (claims.go), and
+// transaction.go runs writes. row_write.go puts and deletes rows after their guards were checked. [Store.Apply] writes
+// rows that guard themselves (apply.go, apply_apart.go), [Store.WriteItems] writes claims (claims.go), and
 // [Store.Contribute] writes groups (groups.go). reader.go and inspect.go read rows. output.go counts the rows of a sink
 // for package state.
 package sqlite

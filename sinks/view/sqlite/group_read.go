@@ -74,10 +74,11 @@ type groupReader struct {
 	*Store
 	target view.Target
 	rows   []state.Row
-	groups []view.Group // result; the groups of rows
+	groups []view.Group // the result: the group of each row, in the order of rows
 }
 
-// readStates sets what the state has of the groups at indexes, whose rows have the given birth.
+// readStates sets the fields that come from the state, in the groups at indexes. The rows of these groups have the
+// given birth.
 func (r *groupReader) readStates(
 	ctx context.Context, tx *sql.Tx, values []view.Value, birth string, indexes []int,
 ) error {
@@ -100,9 +101,9 @@ func (r *groupReader) readStates(
 	return nil
 }
 
-// readRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of the groups by
-// the birth of their rows, the recorded identity of an output. A missing row is listed under the birth of the target. A
-// row of another sink is left out.
+// readRows sets Row, Birth and Item of the groups whose rows are in the table. byBirth has the indexes of the groups,
+// by the birth of their rows. If a row is missing, the index is listed under the birth of the target. If a row belongs
+// to another sink, the index is left out.
 func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[string][]int, err error) {
 	t := r.target
 	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+

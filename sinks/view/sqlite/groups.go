@@ -10,8 +10,8 @@ import (
 // MaxActions returns 0, because a transaction may have any size.
 func (s *Store) MaxActions() int { return 0 }
 
-// Contribute applies ws in one transaction: the contributions, which record what each item counts for, and the rows of
-// their groups.
+// Contribute applies ws in one transaction: the contributions of the items, and the rows of their groups. A
+// contribution records what an item counts for.
 func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.contributeOne(&ws[i]) })
 }
@@ -35,7 +35,7 @@ func (x *tx) contributeOne(w *state.GroupWrite) error {
 	return nil
 }
 
-// changeGroup changes the state of one group, and its row. The error is permanent if the row belongs to another sink.
+// changeGroup changes the state and the row of one group. The error is permanent if the row belongs to another sink.
 func (x *tx) changeGroup(c *state.GroupChange) error {
 	g, err := x.Group(x.ctx, x.id, c.Row)
 	if err == nil && !g.Exists() {

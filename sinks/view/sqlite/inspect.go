@@ -11,7 +11,7 @@ import (
 
 var _ view.Inspector = (*Store)(nil)
 
-// StoredRows reads the rows and tombstones at the keys of rows. Expires of a tombstone is always zero.
+// StoredRows reads the rows and tombstones at the keys of rows. The Expires of a tombstone is always zero.
 func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	if _, err := s.existingTable(ctx, t.Name); err != nil {
 		return nil, err

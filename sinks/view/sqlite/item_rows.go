@@ -10,13 +10,14 @@ import (
 
 var _ view.ItemRowsStore = (*Store)(nil)
 
-// ReplaceItemRows applies ws in one transaction: the contributions, which record the rows of each item, and the rows.
+// ReplaceItemRows applies ws in one transaction: the contributions of the items, and the rows. A contribution records
+// the rows of an item.
 func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.replaceItemRows(&ws[i]) })
 }
 
-// replaceItemRows writes the contribution and the rows of one item. It returns errLost if the stored contribution is
-// not as expected.
+// replaceItemRows writes the contribution and the rows of one item. If the stored contribution is not the expected one,
+// it returns errLost.
 func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
 	c := state.ContributionWrite{Source: w.Source, Expected: w.Expected, CompareShares: true, Next: w.Next}
 	ok, err := x.SetContribution(x.ctx, x.id, &c)

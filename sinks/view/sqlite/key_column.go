@@ -11,9 +11,9 @@ const (
 	binaryKey = 2
 )
 
-// keyColumn returns the value of the column for a key attribute. Different attributes have different values. The values
-// of one type sort as in DynamoDB. A string is TEXT. A number and a binary are BLOBs. A missing sort key is the empty
-// text.
+// keyColumn returns the column value for the value v of a key attribute. Different values of v have different column
+// values. The values of one type sort as in DynamoDB. A string is TEXT. A number and a binary are BLOBs. A missing sort
+// key is the empty text.
 func keyColumn(v item.Value) any {
 	switch v.Kind() {
 	case item.KindN:
@@ -28,9 +28,9 @@ func keyColumn(v item.Value) any {
 	}
 }
 
-// sortableNumber returns a decimal as bytes that sort as the decimal does: the sign, the exponent of the first digit,
-// and the digits. For a negative number, exponent and digits are inverted, and a byte above all digits follows, so that
-// -1.5 sorts before -1.
+// sortableNumber returns a decimal as bytes. The bytes sort in the order of the numbers. They are the sign, the
+// exponent of the first digit, and the digits. For a negative number, exponent and digits are inverted, and a byte
+// above all digits follows, so that -1.5 sorts before -1.
 func sortableNumber(d decimal.Decimal) []byte {
 	const (
 		negative, zero, positive = 0, 1, 2

@@ -79,8 +79,8 @@ func (s *Store) setListed(r *view.Row, t view.Table, stored *storedRow) error {
 	return nil
 }
 
-// keyOf returns the key attribute by which a row is found. It is the text in the key column if the column was changed
-// by hand. Otherwise it is rowKey, the attribute in the row itself.
+// keyOf returns the value of a key attribute with which a row is found. If the key column was changed by hand, it is
+// the text in the column. Otherwise it is rowKey, the attribute in the row itself.
 func keyOf(column any, rowKey item.Value) item.Value {
 	text, isText := column.(string)
 	if !isText || string(rowKey.Raw()) == text {

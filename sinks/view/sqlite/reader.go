@@ -27,7 +27,7 @@ func scanTable(rows *sql.Rows) (t view.Table, err error) {
 	return t, err
 }
 
-// tableNamed returns the view table with a name; false if there is none.
+// tableNamed returns the view table with the given name; false if there is none.
 func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bool, error) {
 	if found, err := hasCatalog(ctx, db); err != nil || !found {
 		return view.Table{}, false, err
@@ -35,13 +35,13 @@ func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bo
 	return sqlite.ReadFirst(ctx, db, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ?`, []any{name}, scanTable)
 }
 
-// hasCatalog reports whether the file has the list of view tables. A file has no such list if only stores of the state
-// or of indexes have opened it.
+// hasCatalog reports whether the file has the list of view tables. If only stores of the state or of search indexes
+// have opened the file, it has no such list.
 func hasCatalog(ctx context.Context, db *sqlite.DB) (bool, error) {
 	return sqlite.HasTable(ctx, db, tablePrefix+catalog)
 }
 
-// existingTable returns the view table with a name. The error is ErrNoTable if there is none.
+// existingTable returns the view table with the given name. The error is ErrNoTable if there is none.
 func (s *Store) existingTable(ctx context.Context, name string) (view.Table, error) {
 	t, found, err := tableNamed(ctx, s.DB, name)
 	if err == nil && !found {
@@ -96,7 +96,7 @@ func setItem(r *view.Row, t view.Table, image item.Image) {
 	}
 }
 
-// Rows reads a table as it is at the start of the read. It uses only the name of t.
+// Rows reads a table as it was when the read began. It uses only the name of t.
 func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		t, err := s.existingTable(ctx, t.Name)

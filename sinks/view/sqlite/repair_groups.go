@@ -10,8 +10,8 @@ import (
 
 var _ view.GroupRepairer = (*Store)(nil)
 
-// RepairGroups replaces rows of groups in one transaction, as view.GroupRepairer defines. Besides the revision, it also
-// compares the row in the table.
+// RepairGroups replaces rows of groups in one transaction, as view.GroupRepairer defines. It compares not only the
+// revision, but also the row in the table.
 func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.GroupRepair) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(rs), func(x *tx, i int) error { return x.repairGroup(&rs[i]) })
 }
@@ -48,7 +48,7 @@ func (x *tx) repairGroup(r *view.GroupRepair) error {
 	}
 }
 
-// storedItem reads a row of the table; it is absent if there is no row, or only a tombstone.
+// storedItem reads a row of the table. The result is absent if there is no row, or only a tombstone.
 func (x *tx) storedItem(r state.Row) (item.Image, error) {
 	pk, sk, err := x.decodeRow(r)
 	if err != nil {

@@ -40,8 +40,8 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 	return x.repairApart(r, stored)
 }
 
-// repairApart is repairRow for a row whose tombstone is apart. stored is what is in the table of rows: the row, or a
-// tombstone that should not be in this table.
+// repairApart is repairRow for a row whose tombstone is apart. stored is the entry in the table of rows: the row, or a
+// tombstone that was put there by hand.
 func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	pk, sk := keyColumn(r.Next.PK), keyColumn(r.Next.SK)
 	tombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
@@ -75,7 +75,7 @@ func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	return x.putRepaired(r, version)
 }
 
-// isAsExpected reports whether a row and its tombstone apart are as a repair expects them. stored is what is in the
+// isAsExpected reports whether a row and its tombstone apart are as a repair expects them. stored is the entry in the
 // table of rows. tombstone is the version of the tombstone apart; "" if there is none.
 func isAsExpected(expected, stored *view.StoredRow, tombstone string) bool {
 	expectsApart := expected.Tombstone && !expected.InPlace

@@ -16,8 +16,8 @@ type rowOwner struct {
 	foreign *view.ForeignRowError // error if the row belongs to another sink; else nil
 }
 
-// ownerAt returns the owner of the row at a key. The error is fatal if the row has another birth, which is the recorded
-// identity of the sink's output.
+// ownerAt returns the owner of the row at a key. If the row belongs to the sink but has another birth, it belongs to
+// another output of the sink, and the error is fatal.
 func (x *tx) ownerAt(pk, sk item.Value) (owner rowOwner, err error) {
 	var sink, pipe, birth string
 	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &owner.version, &sink, &pipe,
@@ -37,7 +37,7 @@ func (x *tx) ownerAt(pk, sk item.Value) (owner rowOwner, err error) {
 	return owner, err
 }
 
-// ownerOf is ownerAt for the row r.
+// ownerOf returns the owner of the row r, like ownerAt.
 func (x *tx) ownerOf(r state.Row) (rowOwner, error) {
 	pk, sk, err := x.decodeRow(r)
 	if err != nil {
@@ -75,7 +75,7 @@ func (x *tx) deleteRow(r state.Row) error {
 	return x.checkOwned(r) // nil if there is no row
 }
 
-// checkOwned returns an error if a row belongs to another sink or another birth.
+// checkOwned returns an error if a row belongs to another sink or to another birth of the sink's output.
 func (x *tx) checkOwned(r state.Row) error {
 	owner, err := x.ownerOf(r)
 	if err == nil && owner.foreign != nil {
@@ -84,7 +84,7 @@ func (x *tx) checkOwned(r state.Row) error {
 	return err
 }
 
-// decodeRow returns the attributes of a row's key. It returns an error if the table has another number of key
+// decodeRow returns the values of a row's key attributes. It returns an error if the table has another number of key
 // attributes.
 func (x *tx) decodeRow(r state.Row) (pk, sk item.Value, err error) {
 	pk, sk, err = r.Decode()

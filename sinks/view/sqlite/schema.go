@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// tablePrefix is the prefix of the tables with the rows of view tables. The tables of the state have another prefix,
-// because a view table may have any name, also that of a table of the state.
+// tablePrefix begins the name of each table that has the rows of a view table. The tables of the state have another
+// prefix. So a view table may have any name, even that of a table of the state without its prefix.
 const tablePrefix = "_tw_"
 
 // enginePrefix is the prefix of names that SQLite reserves.
@@ -50,8 +50,8 @@ ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, void = excluded.v
 WHERE ` + ownerMatches
 
 	// onlyOver is an additional condition of writeRow for rows that guard themselves. The write then replaces only a
-	// lower version, or a void tombstone of the same version. A void tombstone belongs to a change that could not be
-	// mapped. Other rows do not need onlyOver, because guards and contributions protect them.
+	// lower version, or a void tombstone of the same version. A void tombstone belongs to a change of which no row
+	// could be made. Other rows do not need onlyOver, because guards and contributions protect them.
 	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
 	// updateRow and deleteOlderRow are for rows with tombstones apart. They change the stored row only if it is older.
@@ -165,15 +165,15 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	})
 }
 
-// isTaken reports whether a view table cannot have the name, because other tables of the file may have it.
+// isTaken reports whether a view table cannot have the name, because other tables of the file have it or may get it.
 func isTaken(name string) bool {
 	name = strings.ToLower(name)
 	return name == catalog || strings.HasPrefix(name, tablePrefix) || strings.HasPrefix(name, sqlite.Prefix) ||
 		strings.HasPrefix(name, enginePrefix)
 }
 
-// displayColumn returns the SQL expression of a key column for people. A string is shown as it is stored. Numbers and
-// binaries are stored in a sortable form, so they are shown from the row's JSON.
+// displayColumn returns the SQL expression that shows a key column to people. A string is shown as it is stored.
+// Numbers and binaries are stored in a sortable form, so their values are taken from the row's JSON.
 func displayColumn(column, attribute string) string {
 	return fmt.Sprintf(`CASE typeof(%[1]s) WHEN 'text' THEN %[1]s ELSE
 	(SELECT coalesce(value ->> 'N', value ->> 'B') FROM json_each(item) WHERE key = %[2]s) END AS %[3]s`,

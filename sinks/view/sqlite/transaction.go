@@ -36,7 +36,8 @@ type tx struct {
 	ctx    context.Context // cannot be cancelled
 }
 
-// errLost is the error of a write that lost a race with another write. It rolls the write back.
+// errLost is returned if another writer changed the data that the write was based on. Then the write is rolled back,
+// and its Result is Lost.
 var errLost = errs.New("lost")
 
 // withState calls do in a transaction on a view's table and on the state of the target.

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// modelRows returns the expected rows of the aggregate. It computes them from all shares of all items in the simplest
-// way.
+// modelRows returns the expected rows of the aggregate. It computes them in the simplest way, from all shares of all
+// items.
 func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 	groups := make(map[string][]sinktest.Item)
 	for _, item := range items {
@@ -37,7 +37,8 @@ func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 	return rows
 }
 
-// modelValue returns a value of a group; nil for a min, max or distinct without values.
+// modelValue returns the value v of the group that has these shares; nil for a min, max or distinct if no share has a
+// value.
 func modelValue(v view.Value, shares []sinktest.Item) sinktest.Attr {
 	var present []sinktest.Attr
 	for _, s := range shares {

@@ -28,7 +28,8 @@ type AggregateSuite struct {
 }
 
 // RunAggregates runs the sink suite once for each test aggregate. The test aggregates have every kind of value, groups
-// that change, lists, one shard and several shards. Some have a low limit of actions, so that batches are split.
+// that change, lists, one shard and several shards. For some of them the limit of actions is low, so that batches are
+// split.
 func RunAggregates(t *testing.T, s AggregateSuite) {
 	for _, a := range aggregates() {
 		if len(s.Only) > 0 && !slices.Contains(s.Only, a.name) {
@@ -41,7 +42,7 @@ func RunAggregates(t *testing.T, s AggregateSuite) {
 	}
 }
 
-// suite returns the sink suite for the aggregate with a store of suite.
+// suite returns the sink suite that checks the aggregate on the stores of suite.
 func (a *testAggregate) suite(t *testing.T, suite AggregateSuite) sinktest.Suite {
 	return sinktest.Suite{
 		Checks:  suite.Checks,
@@ -78,7 +79,7 @@ func (a *testAggregate) state(ctx context.Context, r view.Reader) (map[string]st
 	return byKey(s.Groups().All(ctx, r, view.Query{}), a.key...)
 }
 
-// faultyGroups is a store that injects errors into calls, including between two writes of one call.
+// faultyGroups is a store whose calls the suite can make fail, including between two writes of one call.
 type faultyGroups struct {
 	view.GroupStore
 	faults     *sinktest.Faults

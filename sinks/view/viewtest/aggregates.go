@@ -17,8 +17,8 @@ type testAggregate struct {
 	shards     int
 	maxActions int // maximum number of actions in a transaction; 0 if there is none
 
-	// shares returns the shares of an item: what it counts for in each group. Each share has the attributes of the
-	// group's key, and the values by name. A missing value adds nothing to the group.
+	// shares returns the shares of an item: what the item counts for in each group. Each share has the attributes of
+	// the group's key, and the values by name. A missing value adds nothing to the group.
 	shares func(item sinktest.Item) []sinktest.Item
 }
 
@@ -120,7 +120,7 @@ func aggregates() []*testAggregate {
 		withShards(byStatus, "ByStatusSpread", 4), withShards(bySKU, "LinesSpread", 4), byNumberSpread,
 		withActions(byStatus, "ByStatusInFewActions", 13), withActions(bySKU, "LinesInFewActions", 30),
 	}
-	for _, a := range all { // these values are always missing here. flawed makes them fail on items with a flaw
+	for _, a := range all { // no item has these values; flawed gives them paths that fail on flaws
 		a.values = append(slices.Clone(a.values), view.Value{Name: "spoilt", Of: "sum", Path: "Nothing"},
 			view.Value{Name: "refused", Of: "max", Path: "Nothing"})
 	}

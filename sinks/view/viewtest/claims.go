@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunItems checks a store of rows that are guarded by item. It checks each write separately.
+// RunItems checks a store of rows that are guarded by item. It checks each kind of write separately.
 func RunItems(t *testing.T, open Open) {
 	runChecks(t, open, target, map[string]func(*testing.T, *storeCheck){
 		"ClaimsComeBack":         claimsComeBack,
@@ -51,7 +51,7 @@ func (s *storeCheck) wantWrites(want string, ws ...state.ItemWrite) {
 	}
 }
 
-// wantTexts checks the rows: their sort keys, their items, and their attribute text.
+// wantTexts checks the rows: for each row its sort key, its item, and the value of its attribute "text".
 func (s *storeCheck) wantTexts(want ...string) {
 	s.t.Helper()
 	var got []string
@@ -72,13 +72,13 @@ func (s *storeCheck) wantGuards(items []item.Key, want ...state.Guard) {
 	checkEqual(s.t, "guards", gs, want)
 }
 
-// wantClaims checks the claims on a row.
+// wantClaims checks the claims on the row at sk. want is a text as claimsOn returns it.
 func (s *storeCheck) wantClaims(sk, want string) {
 	s.t.Helper()
 	checkEqual(s.t, "claims", []string{s.claimsOn(sk)}, []string{want})
 }
 
-// claimsOn returns the claims on a row as text: the revision, the owner, and the waiting claims.
+// claimsOn returns the claims on the row at sk as text: the revision, the owner, and the waiting claims.
 func (s *storeCheck) claimsOn(sk string) string {
 	s.t.Helper()
 	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{groupRow(s.t, "r", sk)})
@@ -109,7 +109,8 @@ func claimText(c state.Claim) string {
 	return text
 }
 
-// claimOf returns the claim of an item at a version, with an attribute text.
+// claimOf returns a claim of the item key. sequence is the sequence number of its version, and text is the value of its
+// attribute "text".
 func claimOf(t *testing.T, key item.Key, sequence int, text string) state.Claim {
 	t.Helper()
 	return state.Claim{
@@ -118,8 +119,9 @@ func claimOf(t *testing.T, key item.Key, sequence int, text string) state.Claim 
 	}
 }
 
-// itemWrite returns the write that replaces the guard of an item. was and now are the versions of the former and the
-// new guard. sk is the sort key of the row that the item claims; "" if it claims no row.
+// itemWrite returns the write that replaces the guard of an item. was and now are the sequence numbers of the versions
+// of the former and the new guard; if was is 0, there is no former guard. sk is the sort key of the row that the item
+// claims; "" if it claims no row.
 func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...state.RowClaimsWrite) state.ItemWrite {
 	t.Helper()
 	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
@@ -132,7 +134,8 @@ func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...stat
 	return w
 }
 
-// claimsWrite returns the change of the claims on the row at sk from the revision was to revision.
+// claimsWrite returns the change of the claims on the row at sk. was is the former revision of the claims, and revision
+// is the new one.
 func claimsWrite(t *testing.T, sk, was, revision string, claim, owner state.Claim) state.RowClaimsWrite {
 	t.Helper()
 	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Expected: was, Revision: revision, Claim: claim, Owner: owner}
@@ -195,8 +198,8 @@ func lostGuard(t *testing.T, s *storeCheck) {
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6)})
 }
 
-// A void guard belongs to a change that could not be mapped. It is read as void. A write of the same version replaces
-// it only if it is still void. So one of two such writes is lost.
+// A void guard belongs to a change of which no row could be made. A store returns it as void. A write of the same
+// version replaces the guard only if it is still void. So of two such writes, the second one is lost.
 func voidGuards(t *testing.T, s *storeCheck) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
 	s.wantWrites(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))

@@ -17,7 +17,7 @@ import (
 
 var target = view.Target{Table: view.Table{Name: "My views", PK: "PK", SK: "SK"}, View: "one", Pipeline: "test"}
 
-// contract checks a store. It checks each write separately.
+// contract checks a store. It checks each kind of write separately.
 func contract(t *testing.T, suite Suite) {
 	for name, check := range map[string]func(*testing.T, Store, view.Target){
 		"HigherVersionWins": higherVersionWins,
@@ -72,7 +72,8 @@ func parseValue(t *testing.T, json string) item.Value {
 	return v
 }
 
-// putRow returns the put of a row at (pk, sk), with an attribute text.
+// putRow returns the put of a row at (pk, sk). sequence is the sequence number of its version, and text is the value of
+// its only attribute, "text".
 func putRow(t *testing.T, pk, sk string, sequence int, text string) view.Mutation {
 	return view.Mutation{
 		PK: item.StringValue(pk), SK: item.StringValue(sk), Version: version(t, sequence), Source: "source",
@@ -116,7 +117,7 @@ func wantSuperseded(t *testing.T, what string, s Store, target view.Target, m vi
 	checkEqual(t, what, apply(t, s, target, m), []bool{true})
 }
 
-// readRows returns the rows that a query selects as DynamoDB JSON, in the order of reading.
+// readRows returns the rows that a query selects, as DynamoDB JSON, in the order in which the store yields them.
 func readRows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 	t.Helper()
 	var texts []string
@@ -126,8 +127,8 @@ func readRows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 	return texts
 }
 
-// wantRows checks the rows of a table, which all have the partition key a. want has the sort key and the attribute text
-// of each row, such as "1 five, 2 seven".
+// wantRows checks the rows of a table. All rows have the partition key a. want has the sort key and the text of each
+// row, such as "1 five, 2 seven".
 func wantRows(t *testing.T, what string, s Store, target view.Target, want string) {
 	t.Helper()
 	var rows []string
@@ -138,7 +139,8 @@ func wantRows(t *testing.T, what string, s Store, target view.Target, want strin
 	checkEqual(t, "rows after "+what, readRows(t, s, target.Table, view.Query{}), rows)
 }
 
-// step is the write of one mutation, its result, and the rows after it, as in wantRows.
+// step is the write of one mutation, with the result that it must have. rows are the rows after the write, in the form
+// of wantRows.
 type step struct {
 	what     string
 	mutation view.Mutation
@@ -146,7 +148,7 @@ type step struct {
 	rows     string
 }
 
-// stepResult is whether a mutation is superseded.
+// stepResult says whether a mutation is superseded.
 type stepResult bool
 
 const (
@@ -188,8 +190,8 @@ func tombstones(t *testing.T, s Store, target view.Target) {
 		step{"a newer tombstone", tombstone(t, "a", "1", 7), applied, ""})
 }
 
-// Fact 44: a repeated write of a stored version changes nothing, unless the stored version is void. A void tombstone is
-// replaced by a row or a tombstone of its own version that is not void. For all other mutations it is like any
+// Fact 44: a repeated write of a stored version changes nothing, unless the stored version is void. A row or a
+// tombstone that is not void replaces a void tombstone of the same version. Otherwise a void tombstone is like any
 // tombstone.
 func voidTombstones(t *testing.T, s Store, target view.Target) {
 	void := func(sk string, sequence int) view.Mutation { return asVoid(tombstone(t, "a", sk, sequence)) }
@@ -215,8 +217,8 @@ func voidTombstones(t *testing.T, s Store, target view.Target) {
 		step{"the third void again", void("3", 5), applied, "1 five, 2 seven, 3 five"})
 }
 
-// The new row of a move and the tombstone of its old row are written together. Each of them depends only on the version
-// that is stored at its key.
+// The new row of a move and the tombstone of its old row are written together. Whether each of the two is applied
+// depends only on the version that is stored at its own key.
 func movedRows(t *testing.T, s Store, target view.Target) {
 	move := func(what, from, to string, sequence int, newRowResult, oldRowResult stepResult, rows string) {
 		t.Helper()
@@ -240,7 +242,7 @@ func movedRows(t *testing.T, s Store, target view.Target) {
 }
 
 // A row belongs to the view and the pipeline that first wrote it, and no other sink can write it. A tombstone in place
-// also reserves the key. A tombstone that is apart does not.
+// also reserves the key for its sink. A tombstone that is apart does not.
 func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
 	apply(t, s, target, putRow(t, "a", "1", 5, "mine"), tombstone(t, "a", "0", 5))
 	theirs := []view.Mutation{putRow(t, "a", "1", 6, "theirs"), putRow(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6)}

@@ -13,8 +13,9 @@ import (
 )
 
 // elementViews returns views with a row for each element of an item. The elements are identified by position or by an
-// attribute. Some views have a condition on the item or on the element. Each view is written in one transaction, and in
-// several.
+// attribute. byPosition has a condition on the item, and bySKU has one on the element. Each view is returned twice:
+// with the limit of the store for the actions of a transaction, and with a low limit, so that its changes need several
+// transactions.
 func elementViews() []*testView {
 	byPosition := testView{
 		rowShape: rowShape{

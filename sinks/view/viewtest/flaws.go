@@ -11,15 +11,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// optionalKey is appended to the template of a key. The template then fails on images with the flaw, the attribute
+// optionalKey is appended to the template of a key attribute. The template then fails on images with the attribute
 // sinktest.FlawKey.
 const optionalKey = "{" + sinktest.FlawKey + "?}"
 
 // refusedColumn is an attribute of a row that makes the store refuse the row permanently, as if it was too large.
 const refusedColumn = "refused"
 
-// flawed returns the view with settings that fail on images with flaws, which are the attributes sinktest.Flaw*. For
-// other images the rows are the same.
+// flawed returns the view with settings that fail on images with flaws (the attributes sinktest.Flaw*). For other
+// images the rows are the same.
 func (v *testView) flawed() *testView {
 	f := *v
 	f.attributes = map[string]string{"spoilt": "{" + sinktest.FlawField + "|upper}",
@@ -45,8 +45,8 @@ func (a *testAggregate) flawed() *testAggregate {
 	return &f
 }
 
-// failingCondition returns a condition that fails on images with any of the attributes. For other images its result is
-// that of when; true if when is nil.
+// failingCondition returns a condition that fails on images with any of the attributes. For other images it returns the
+// result of when, or true if when is nil.
 func failingCondition(when func(item.Image) (bool, error), attributes []string) func(item.Image) (bool, error) {
 	return func(item item.Image) (bool, error) {
 		for _, name := range attributes {
@@ -61,8 +61,8 @@ func failingCondition(when func(item.Image) (bool, error), attributes []string) 
 	}
 }
 
-// writeWithFaults makes a call that writes ws. The suite can make it fail, including between two writes. The writes for
-// which refused returns true fail permanently.
+// writeWithFaults makes a call that writes ws. The suite can make the call fail, including between two writes. If
+// refused returns true for a write, this write fails permanently.
 func writeWithFaults[W any](
 	f *sinktest.Faults, ws []W, refused func(*W) bool, write func([]W) ([]view.Result, error),
 ) (rs []view.Result, err error) {
@@ -73,7 +73,7 @@ func writeWithFaults[W any](
 	return rs, err
 }
 
-// refuseSome writes those of ws for which refused returns false. The other writes fail permanently.
+// refuseSome makes the writes ws. If refused returns true for a write, this write fails permanently instead.
 func refuseSome[W any](ws []W, refused func(*W) bool, write func([]W) ([]view.Result, error)) ([]view.Result, error) {
 	rs := make([]view.Result, len(ws))
 	accepted, indexes := make([]W, 0, len(ws)), make([]int, 0, len(ws))

@@ -38,7 +38,7 @@ func groupText(g view.Group) string {
 	return text + " " + string(g.Item.AppendDynamoDBJSON(nil))
 }
 
-// groups returns the sorted texts of a target's groups, from a listing. It also checks that ReadGroups returns the same
+// groups lists the groups of a target, and returns their sorted texts. It also checks that ReadGroups returns the same
 // groups.
 func (c *listerCheck) groups(target view.Target) []string {
 	c.t.Helper()
@@ -64,8 +64,8 @@ func (c *listerCheck) groups(target view.Target) []string {
 	}, groupText)
 }
 
-// groupAt returns a groupChange of a group with a partition of its own. Groups of one partition would all be in one
-// segment.
+// groupAt returns the groupChange of the group (pk, 1). Groups with different partition keys may be in different
+// segments of a listing; groups of one partition would all be in one segment.
 func groupAt(t *testing.T, pk string, shares int64, amount string) state.GroupChange {
 	t.Helper()
 	c := groupChange(t, "1", shares, amount)

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunGroups checks a store of aggregates, with a test for each property of a write.
+// RunGroups checks a store of aggregates. It has a test for each property of its writes.
 func RunGroups(t *testing.T, open Open) {
 	runChecks(t, open, groupTarget, map[string]func(*testing.T, *storeCheck){
 		"ContributionsComeBack":  contributionsComeBack,
@@ -81,8 +81,8 @@ func sortable(t *testing.T, json string) string {
 }
 
 // countItem returns the write of an item's contribution. The contribution adds amount to the group (g, 1), or nothing
-// if amount is "". was is the version of the stored contribution, and now is the version of the new one. The item began
-// to count with version 1.
+// if amount is "". was and now are the sequence numbers of the versions of the stored and the new contribution; if was
+// is 0, none is stored. The item began to count with version 1.
 func countItem(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
 	t.Helper()
 	w := state.ContributionWrite{Source: item, Next: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
@@ -162,8 +162,9 @@ func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
 }
 
-// A void contribution belongs to a change that could not be counted. It is read as void. A write of the same version
-// replaces it only if it is still void. So one of two such writes is lost, and nothing is counted twice.
+// A void contribution belongs to a change that could not be counted. A store returns it as void. A write of the same
+// version replaces the contribution only if it is still void. So of two such writes, the second one is lost, and
+// nothing is counted twice.
 func voidContributions(t *testing.T, g *storeCheck) {
 	g.mustWrite("the first", groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "1", 1, "1")))
 	void := countItem(t, "a", 1, 2, "")
@@ -233,7 +234,7 @@ func removeMember(id, json string) memberChange {
 	return memberChange{id: id, json: json, remove: true}
 }
 
-// memberChanges returns each of changes once for each of kinds.
+// memberChanges returns the members of changes: each change once for each value in kinds.
 func memberChanges(t *testing.T, kinds map[string]state.MemberKind, changes ...memberChange) []state.Member {
 	t.Helper()
 	var ms []state.Member
@@ -295,7 +296,7 @@ func differentValues(t *testing.T, g *storeCheck) {
 	step(``, removeMember("c", `{"S":"y"}`), removeMember("c", `{"N":"1.0"}`))
 }
 
-// A row is deleted with its last share. If it gets a share again, it starts from zero.
+// A row is deleted with its last share. If its group gets a share again, the new row starts from zero.
 func emptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
 	lo := state.Member{Name: "lo", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
 	g.writeGroups("it comes", groupChange(t, "2", 1, "0"), groupChange(t, "1", 2, "5", lo))

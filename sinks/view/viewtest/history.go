@@ -47,10 +47,10 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 	return h
 }
 
-// checkRaces writes one history with several writers at the same time. Each writer writes a fourth of the changes, and
+// checkRaces writes a history with several writers at the same time. Each writer writes a fourth of the changes, and
 // some of the remaining ones. It writes them in random order, in one call or several, with right and wrong hints.
 // Afterwards each row must have its newest version. If tombstones are apart, a reader that does not know tombstones
-// must find no other items. Writing each version once more must change nothing.
+// must find no other items. If each version is written once more, nothing may change.
 func checkRaces(t *testing.T, s Store, target view.Target, suite Suite) {
 	for seed := range uint64(4) {
 		h := newHistory(t, rand.New(rand.NewPCG(seed, 1)))
@@ -74,7 +74,7 @@ func checkRaces(t *testing.T, s Store, target view.Target, suite Suite) {
 	}
 }
 
-// deliver writes every fourth change, starting at part, and some other changes, in random order.
+// deliver writes the changes with the indexes part, part+4, part+8 and so on, and some other changes, in random order.
 func (h history) deliver(t *testing.T, s Store, target view.Target, part int, random *rand.Rand) {
 	var call []view.Mutation
 	for _, i := range random.Perm(len(h.changes)) {
@@ -97,7 +97,7 @@ func (h history) deliver(t *testing.T, s Store, target view.Target, part int, ra
 	h.write(t, s, target, call)
 }
 
-// write writes mutations, and repeats those that fail with a transient error.
+// write writes mutations, and repeats the mutations that fail with a transient error.
 func (h history) write(t *testing.T, s Store, target view.Target, ms []view.Mutation) {
 	for len(ms) > 0 {
 		rs, err := s.Apply(t.Context(), target, ms)

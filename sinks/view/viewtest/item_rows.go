@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunItemRows checks a store of items with several rows. It checks each write separately.
+// RunItemRows checks a store of items with several rows. It checks each kind of write separately.
 func RunItemRows(t *testing.T, open Open) {
 	checks := make(map[string]func(*testing.T, *storeCheck))
 	for name, check := range map[string]func(itemRowsCheck){
@@ -38,7 +38,7 @@ func RunItemRows(t *testing.T, open Open) {
 // itemRowsCheck is a store with helpers to check its writes.
 type itemRowsCheck struct{ *storeCheck }
 
-// contributionWith returns the contribution of an item with rows at these sort keys.
+// contributionWith returns the contribution of an item that has rows at the sort keys sks.
 func (s itemRowsCheck) contributionWith(sequence int, sks ...string) state.Contribution {
 	c := state.Contribution{Version: version(s.t, sequence)}
 	for _, sk := range sks {
@@ -49,7 +49,8 @@ func (s itemRowsCheck) contributionWith(sequence int, sks ...string) state.Contr
 
 func (s itemRowsCheck) groupRow(sk string) state.Row { return groupRow(s.t, "a", sk) }
 
-// write replaces the rows of was by those of now. It puts all rows of now.
+// write replaces an item's contribution and its rows. was is the contribution before the write, and now is the
+// contribution after it. write puts all rows that the item has after the write, including unchanged rows.
 func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.Result {
 	s.t.Helper()
 	w := state.ItemRowsWrite{Source: source, Expected: was, Next: now}
@@ -70,14 +71,14 @@ func (s itemRowsCheck) replace(w state.ItemRowsWrite) view.Result {
 	return s.onlyResult(s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{w}))
 }
 
-// wantWritten checks that a write succeeded, and the sort keys of the rows after it.
+// wantWritten checks that a write succeeded, and that the rows after it have the sort keys sks.
 func (s itemRowsCheck) wantWritten(what string, r view.Result, sks ...string) {
 	s.t.Helper()
 	wantDone(s.t, what, r)
 	s.wantRows(what, sks...)
 }
 
-// wantLostWrite checks that a write was lost, and the sort keys of the rows after it.
+// wantLostWrite checks that a write was lost, and that the rows after it have the sort keys sks.
 func (s itemRowsCheck) wantLostWrite(what string, r view.Result, sks ...string) {
 	s.t.Helper()
 	wantLost(s.t, what, r)
@@ -106,8 +107,8 @@ func (s itemRowsCheck) replaces() {
 	s.wantWritten("rows after the removal", s.write("i", gone, s.contributionWith(5, "x")), "x")
 }
 
-// The parts of one change, which are its transactions, have the same version, and their contributions are void. Only
-// the shares distinguish the parts.
+// A change may be written in several transactions, its parts. The contributions that they write have the same version
+// and are void. Only the shares distinguish them.
 func (s itemRowsCheck) lostShares() {
 	first, second := s.contributionWith(1, "x"), s.contributionWith(1, "x", "y")
 	first.Void, second.Void = true, true
@@ -164,7 +165,8 @@ func (s itemRowsCheck) sink(store view.Store, maxRows int) *view.Sink {
 	return s.linesView(view.Options{Store: store, ForEach: spec}, "{@key}", "{@each}")
 }
 
-// linesView returns a view with the options o and a row key. The attribute text of a row is the element.
+// linesView returns a view with the options o. pk and sk are the templates of its row key. The attribute "text" of a
+// row is the element.
 func (s itemRowsCheck) linesView(o view.Options, pk, sk string) *view.Sink {
 	s.t.Helper()
 	elementOptions := template.Options{Each: true, Identity: true, Shard: true}
@@ -198,7 +200,8 @@ func (s itemRowsCheck) lines(counts ...int) *sinktest.Stream {
 	return stream
 }
 
-// wantTexts checks that there are n rows, all with the text of one change.
+// wantTexts checks that there are n rows, and that all of them have the text of one change. change is the index of this
+// change.
 func (s itemRowsCheck) wantTexts(what string, n, change int) {
 	s.t.Helper()
 	rows := all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{}))
@@ -237,8 +240,8 @@ func (s itemRowsCheck) tooMany() {
 	s.wantTexts("three elements, late", 2, 2)
 }
 
-// interruptedStore is a store that is interrupted before one of its writes. If interrupt is set, it calls interrupt,
-// and continues. Otherwise this write and all later writes fail, as if the process died.
+// interruptedStore is a store that is interrupted before one of its writes. If interrupt is set, the store then calls
+// it, and continues. Otherwise this write and all later writes fail, as if the process had died.
 type interruptedStore struct {
 	itemRowsCheck
 	writesLeft int    // number of writes before the interruption; -1 for no interruption

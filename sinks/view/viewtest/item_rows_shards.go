@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// inShards checks that a partition whose rows are spread over shards is read as one partition. It reads pages of each
-// size, in both directions. It checks this before and after elements move within the partition and leave it.
+// inShards checks that a partition whose rows are spread over shards is read as one partition. It reads the partition
+// in pages of each size, in both directions. Then elements move within the partition and leave it, and inShards reads
+// it again.
 func (s itemRowsCheck) inShards() {
 	const shards, items = 4, 9
 	sink := s.linesView(view.Options{Store: s, Shards: shards, ForEach: sinktest.LinesBy("")}, "P#{@shard}",
@@ -48,7 +49,7 @@ func (s itemRowsCheck) inShards() {
 	wantBoth(sortKeysAfter)
 }
 
-// itemWithLines returns an item whose lines are these texts.
+// itemWithLines returns the item n, whose lines are texts.
 func itemWithLines(n int, texts ...string) sinktest.Item {
 	lines := make([]sinktest.Attr, len(texts))
 	for i, line := range texts {
@@ -66,7 +67,7 @@ func lineSortKeys(it sinktest.Item) (sks []string) {
 	return sks
 }
 
-// wantSortKeys expects the sort keys of a partition, read in pages of each size.
+// wantSortKeys checks the sort keys of a partition. It reads the partition in pages of each size.
 func (s itemRowsCheck) wantSortKeys(p view.Partition, want []string, reverse bool) {
 	for limit := range len(want) + 2 {
 		got := walkedSortKeys(walk(s.t, s, p, limit, reverse))

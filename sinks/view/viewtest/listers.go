@@ -17,7 +17,7 @@ import (
 
 // RunListers checks the listings of a store. A listing may be divided into any number of segments, which are read
 // separately. All segments together must yield every entry of a sink exactly once, and no other entries. billed means
-// that reads of the store cost units. A store that is not billed must not call Spend.
+// that reads of the store cost units. A store that is not billed must not call [state.Listing].Spend.
 func RunListers(t *testing.T, open Open, billed bool) {
 	checks := make(map[string]func(*testing.T, *storeCheck))
 	for name, check := range map[string]func(*testing.T, *listerCheck){
@@ -40,7 +40,7 @@ type listerCheck struct {
 	billed bool
 }
 
-// neighbourTargets returns targets that a wrong listing could confuse with own, because their names are similar.
+// neighbourTargets returns targets whose names are similar to those of own, so that a wrong listing could confuse them.
 func neighbourTargets(own view.Target) (others []view.Target) {
 	for _, change := range []func(*view.Target){
 		func(t *view.Target) { t.View += "2" },
@@ -58,8 +58,9 @@ func neighbourTargets(own view.Target) (others []view.Target) {
 }
 
 // listRepeatedly returns the sorted texts of all entries of a listing. It lists the entries several times, each time
-// divided into another number of segments. It fails the test if the results differ, or if one segment has all of many
-// entries. It also checks that wrong segments are refused, and that a listing can be stopped early.
+// divided into another number of segments. It fails the test if the results differ, or if there are many entries and
+// all of them are in one segment. It also checks that wrong segments are refused, and that a listing can be stopped
+// early.
 func listRepeatedly[T any](
 	c *listerCheck, list func(context.Context, state.Listing) iter.Seq2[T, error], text func(T) string,
 ) []string {
@@ -87,8 +88,8 @@ func listRepeatedly[T any](
 	return want
 }
 
-// listSegments returns the sorted texts of all entries of a listing that is divided into segments; 0 for a listing that
-// is not divided. longest is the number of entries in the longest segment.
+// listSegments returns the sorted texts of all entries of a listing. segments is the number of segments that it is
+// divided into; 0 if it is not divided. longest is the number of entries in the longest segment.
 func listSegments[T any](
 	c *listerCheck, segments int, list func(context.Context, state.Listing) iter.Seq2[T, error], text func(T) string,
 ) (texts []string, longest int) {
@@ -111,7 +112,7 @@ func (c *listerCheck) spend(_ context.Context, units float64) error {
 	return nil
 }
 
-// manyEntries is the number of long entries of a listing. Together they are larger than a page.
+// manyEntries is the number of long entries that a check writes. Together they are larger than a page of a listing.
 const manyEntries = 60
 
 func listsRows(t *testing.T, c *listerCheck) {
@@ -161,7 +162,7 @@ func listsRows(t *testing.T, c *listerCheck) {
 	checkEqual(t, "rows", got, want)
 }
 
-// longKey returns the key of an item that is too long for a key of the state.
+// longKey returns the key of item n. It is too long to be a part of a key in the state.
 func longKey(t *testing.T, n int) item.Key {
 	t.Helper()
 	b, err := item.AppendKeyValue(nil, item.StringValue(fmt.Sprint(n, strings.Repeat("#", 1500))))
@@ -301,7 +302,7 @@ func (c *listerCheck) lists(t, groups view.Target) map[string]func(l state.Listi
 	}
 }
 
-// count returns the number of values before an error.
+// count returns the number of values of a sequence. If there is an error, it is the number of values before the error.
 func count[T any](seq iter.Seq2[T, error]) (n int, err error) {
 	for _, err := range seq {
 		if err != nil {

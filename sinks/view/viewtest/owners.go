@@ -18,10 +18,10 @@ type plannedSink interface {
 	pipeline.Planner
 }
 
-// RunOwners checks that a row belongs to the sink that first wrote it, for all pairs of kinds of sinks. The change of
-// the other sink must fail with a [view.ForeignRowError], whose text is the same for every store, and the row must not
-// change. RunOwners also checks that a row belongs to the birth with which it was written. A birth is the recorded
-// identity of a sink's output; see checkBirth.
+// RunOwners checks that a row belongs to the sink that first wrote it. It does so for all pairs of kinds of sinks. If
+// the second sink changes the row, its change must fail with a [view.ForeignRowError], whose text is the same for every
+// store, and the row must not change. RunOwners also checks that a row belongs to the birth, the id of a sink's output,
+// with which it was written; see checkBirth.
 func RunOwners(t *testing.T, open Open) {
 	kinds := []string{"GuardsItself", "GuardsItselfInPlace", "GuardedByItem", "Group"}
 	others := map[string][2]string{"AnotherSink": {"two", "test"}, "AnotherPipeline": {"one", "others"}}
@@ -40,7 +40,7 @@ func RunOwners(t *testing.T, open Open) {
 	}
 }
 
-// checkBirth checks that a row belongs to the birth with which it was written. After a loss of the state, the sink has
+// checkBirth checks that a row belongs to the birth with which it was written. If the state is lost, the sink gets
 // another birth. Then each change that would write, replace or delete the row must fail fatally, and the row must not
 // change.
 func checkBirth(t *testing.T, s StateStore, kind string) {
@@ -89,7 +89,7 @@ func writeOne(t *testing.T, sink plannedSink, stream *sinktest.Stream, change in
 	return err
 }
 
-// newSink returns a sink of a kind. The sort key of its row is the item's canonical key.
+// newSink returns a sink of the given kind. The sort key of its row is the item's canonical key.
 func newSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plannedSink {
 	t.Helper()
 	sk := "{@key}"
@@ -114,7 +114,7 @@ func newSink(t *testing.T, s StateStore, kind, name, pipe, birth string) planned
 	return sink
 }
 
-// attribute returns the attribute that a template makes.
+// attribute returns an attribute whose template is source.
 func attribute(t *testing.T, name, source string, o template.Options) view.Attribute {
 	t.Helper()
 	parsed, err := template.Parse(source, o)

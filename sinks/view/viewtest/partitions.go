@@ -53,8 +53,8 @@ func partitionsMerge(t *testing.T, s Store, target view.Target) {
 	}
 }
 
-// partitionsBetween checks that a read of a partition obeys From and To, also with a cursor between them or before
-// them.
+// partitionsBetween checks that a read of a partition obeys From and To, also with a cursor that is between or before
+// these sort keys.
 func partitionsBetween(t *testing.T, s Store, target view.Target) {
 	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(3, "between", "")}
 	for i, sk := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -87,8 +87,9 @@ func partitionsBetween(t *testing.T, s Store, target view.Target) {
 // maxWalkedRows is more than the number of rows in any partition of the tests.
 const maxWalkedRows = 1000
 
-// walk reads a partition in pages of limit rows. Each page begins at the cursor of the last row before it. If limit is
-// 0, it reads all rows in one page. The text of a row has the shard and the sort key.
+// walk reads a partition in pages of limit rows. Each page begins after the last row of the preceding page, at the
+// cursor of that row. If limit is 0, walk reads all rows in one page. The result has a text for each row: the shard and
+// the sort key.
 func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool) (rows []string) {
 	t.Helper()
 	cursor := ""

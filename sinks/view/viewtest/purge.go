@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunPurge checks which guards, contributions and tombstones a purge deletes, and which ones it keeps. It also checks
-// [view.Emptier].
+// RunPurge checks which guards, contributions and tombstones a purge deletes, and which of them it keeps. It also
+// checks [view.Emptier].
 func RunPurge(t *testing.T, open Open) {
 	s := &storeCheck{StateStore: opener(t, open)(), t: t, target: target}
 	p := purgeCheck{s, s.withTarget(groupTarget)}
@@ -96,7 +96,7 @@ func (p *purgeCheck) purge(before time.Time, want int) {
 	}
 }
 
-// wantKnown checks that exactly the items of want have guards and contributions.
+// wantKnown checks that the items of want, and no other items, have guards and contributions.
 func (p *purgeCheck) wantKnown(want ...item.Key) {
 	p.t.Helper()
 	keys := []item.Key{"kept", "left", "back"}

@@ -11,14 +11,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// testGroupValues are the values of the group that oneShare and replaceAmount use, sorted by name.
+// testGroupValues are the values of the group (g, 1), sorted by name. The checks of repairs use this group.
 var testGroupValues = []view.Value{{Name: "different", Of: "distinct"}, {Name: "hi", Of: "max"}, {Name: "lo", Of: "min"},
 	{Name: "revenue", Of: "sum"}}
 
-// testGroup returns the row of the group g 1.
+// testGroup returns the row of the group (g, 1).
 func (s *repairCheck) testGroup() state.Row { return groupRow(s.t, "g", "1") }
 
-// readGroup reads the group g 1 with its members.
+// readGroup reads the group (g, 1) with its members.
 func (s *repairCheck) readGroup() view.Group {
 	s.t.Helper()
 	groups, err := s.ReadGroups(s.t.Context(), s.target, testGroupValues, []state.Row{s.testGroup()})
@@ -26,8 +26,8 @@ func (s *repairCheck) readGroup() view.Group {
 	return groups[0]
 }
 
-// expectedGroup returns the group g 1 as it should be. It has one share for each amount. The key of a share's item is
-// the amount.
+// expectedGroup returns the group (g, 1) as it should be. The group has one share for each amount. The key of a share's
+// item is the amount.
 func (s *repairCheck) expectedGroup(amounts ...string) view.Group {
 	s.t.Helper()
 	g := view.Group{Row: s.testGroup(), Shares: int64(len(amounts)), Version: version(s.t, 5)}
@@ -47,8 +47,8 @@ func (s *repairCheck) repairGroup(was, now view.Group) view.Result {
 	return s.onlyResult(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Expected: was, Next: now}}))
 }
 
-// addShares adds a share for each amount to the group g 1. The key of the item is the amount. addShares writes no
-// contribution.
+// addShares adds a share for each amount to the group (g, 1). The key of the share's item is the amount. addShares
+// writes no contribution.
 func (s *repairCheck) addShares(what string, amounts ...string) {
 	s.t.Helper()
 	for _, a := range amounts {
@@ -56,7 +56,7 @@ func (s *repairCheck) addShares(what string, amounts ...string) {
 	}
 }
 
-// removeShares removes shares that addShares added.
+// removeShares removes the shares that addShares added for amounts.
 func (s *repairCheck) removeShares(what string, amounts ...string) {
 	s.t.Helper()
 	for _, a := range amounts {
@@ -64,7 +64,7 @@ func (s *repairCheck) removeShares(what string, amounts ...string) {
 	}
 }
 
-// wantGroup checks that the group g 1 has one share of each amount. amounts are sorted, the least first.
+// wantGroup checks that the group (g, 1) has one share for each amount. amounts must be sorted, the least first.
 func (s *repairCheck) wantGroup(what string, amounts ...string) {
 	s.t.Helper()
 	rows := readRows(s.t, s.StateStore, s.target.Table, view.Query{})
@@ -161,8 +161,8 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 	}
 }
 
-// A repair of a group is lost if a change or another repair comes first, even between its read and its write. If
-// several equal repairs run at the same time, one of them succeeds.
+// A repair of a group is lost if a change or another repair comes first, even if it comes between the read and the
+// write of the repair. If several equal repairs run at the same time, only one of them succeeds.
 func groupRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
 	noGroup := view.Group{Row: s.testGroup()}
@@ -206,7 +206,8 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 	s.wantGroup("in parallel", "1", "2")
 }
 
-// addAmount adds an amount and shares without members. A store may add it without reading the row.
+// addAmount adds an amount and shares, but no members, to the group (g, 1). A store may add them without reading the
+// row.
 func (s *repairCheck) addAmount(what string, shares int64, amount string) {
 	s.t.Helper()
 	s.writeGroups(what, state.GroupChange{
@@ -215,8 +216,8 @@ func (s *repairCheck) addAmount(what string, shares int64, amount string) {
 	})
 }
 
-// The row of a group may belong to another sink or another birth. Then the repair fails with the name of the owner, and
-// the row stays.
+// The row of a group may belong to another sink, or to another birth of the sink's output. Then the repair fails with
+// the name of the owner, and the row stays.
 func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		for _, now := range []view.Group{s.expectedGroup("5"), {Row: s.testGroup()}} {

@@ -19,8 +19,8 @@ type RepairSuite struct {
 	// Editor changes rows by hand, without the store. Required.
 	Editor RowEditor
 
-	// BeforeRepairWrite makes the next repair of s call do between its last read and its first write. Default: nil, for
-	// a store whose repair reads and writes in one transaction.
+	// BeforeRepairWrite makes the next repair of s call do: after the last read of the repair, and before its first
+	// write. Default: nil, for a store whose repair reads and writes in one transaction.
 	BeforeRepairWrite func(s StateStore, do func())
 }
 
@@ -94,7 +94,7 @@ func (s *repairCheck) reopen() *repairCheck {
 // backfillVersion returns the version of an item that a backfill read. It is lower than the version of every change.
 func backfillVersion(t *testing.T) record.Version { return version(t, 0) }
 
-// withoutAttributes returns the put of a row without attributes.
+// withoutAttributes returns m without its attributes.
 func withoutAttributes(m view.Mutation) view.Mutation {
 	m.Attributes = nil
 	return m
@@ -125,8 +125,8 @@ func (s *repairCheck) repair(was view.StoredRow, now view.Mutation) view.Result 
 	return s.onlyResult(s.RepairRows(s.t.Context(), s.target, []view.RowRepair{{Expected: was, Next: now}}))
 }
 
-// wantStored checks the stored row at the key of at. It must be m with the version v. If m is zero, nothing must be
-// stored.
+// wantStored checks the stored row at the key of at. The row must be that of m, with the version v. If m is zero,
+// nothing must be stored.
 func (s *repairCheck) wantStored(what string, at, m view.Mutation, v record.Version) {
 	s.t.Helper()
 	if got, want := rowText(s.read(at)), mutationText(m, v); got != want {
@@ -163,8 +163,8 @@ func storedText(exists, tombstone bool, v record.Version, text string) string {
 	}
 }
 
-// storedKinds returns the kinds of rows that a repair may find, without their sort keys. If the row is extra or wrong,
-// the repair finds a row. If the row is missing, the repair finds nothing or a tombstone.
+// storedKinds returns the kinds of rows that a repair may find, without sort keys. A repair of an extra or a wrong row
+// finds a row. A repair of a missing row finds nothing or a tombstone.
 func storedKinds(t *testing.T) map[string]view.Mutation {
 	return map[string]view.Mutation{
 		"nothing":   {},
@@ -175,7 +175,7 @@ func storedKinds(t *testing.T) map[string]view.Mutation {
 	}
 }
 
-// repairedKinds returns the kinds of rows that a repair may store, without their sort keys.
+// repairedKinds returns the kinds of rows that a repair may store, without sort keys.
 func repairedKinds(t *testing.T) map[string]view.Mutation {
 	return map[string]view.Mutation{
 		"row":       putRow(t, "a", "", 0, "right"),
@@ -184,9 +184,9 @@ func repairedKinds(t *testing.T) map[string]view.Mutation {
 	}
 }
 
-// eachRepair calls check with every pair of a stored kind and a repaired kind. Each pair has a key of its own that
-// begins with name. The row of the stored kind is stored already; was is the row as it was read. v is the version of
-// the repaired row.
+// eachRepair calls check for every pair of a stored kind and a repaired kind. Each pair has a sort key of its own,
+// which begins with name. Before the call, eachRepair stores the row of the stored kind. was is this row as it was
+// read, now is the row of the repaired kind, and v is the version that the repaired row must have.
 func (s *repairCheck) eachRepair(
 	name string, check func(what string, was view.StoredRow, now view.Mutation, v record.Version),
 ) {
@@ -206,8 +206,8 @@ func (s *repairCheck) eachRepair(
 	}
 }
 
-// A repair stores its row with the version that was stored before. After the repair, the same repair is lost, newer
-// changes of the stream win, and older changes lose.
+// A repair keeps the version that was stored before. After the repair, the same repair is lost, newer changes of the
+// stream win, and older changes lose.
 func repairsOfRows(t *testing.T, s *repairCheck) {
 	s.eachRepair("", func(what string, was view.StoredRow, now view.Mutation, v record.Version) {
 		wantDone(t, what, s.repair(was, now))
@@ -301,7 +301,7 @@ func rowRepairsCountOnce(t *testing.T, s *repairCheck) {
 	})
 }
 
-// wantOneDone makes the same repair six times at once. One repair must succeed, and the others must be lost.
+// wantOneDone makes the same repair six times at once. One repair must succeed, and the other repairs must be lost.
 func wantOneDone(t *testing.T, what string, repair func(i int) view.Result) {
 	t.Helper()
 	rs := make([]view.Result, 6)
@@ -324,15 +324,16 @@ func wantOneDone(t *testing.T, what string, repair func(i int) view.Result) {
 	}
 }
 
-// otherTargets has functions that change a target. The changed target may not write the rows of the original target.
+// otherTargets has functions that change a target. With the changed target, the rows of the original target cannot be
+// written.
 var otherTargets = map[string]func(*view.Target){
 	"another sink":     func(t *view.Target) { t.View = "two" },
 	"another pipeline": func(t *view.Target) { t.Pipeline = "others" },
 	"another birth":    func(t *view.Target) { t.Birth = "second" },
 }
 
-// A row may belong to another sink or to another birth, which is the recorded identity of another output. Then the
-// repair fails with the name of the owner, and the row stays.
+// A row may belong to another sink, or to another birth of the sink's output. Then the repair fails with the name of
+// the owner, and the row stays.
 func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		target := s.target

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// eventTimings returns functions that make an event happen before a repair: "before" it starts, or "between" its read
-// and its write.
+// eventTimings returns functions that make an event happen while a repair is not finished: "before" the repair starts,
+// or "between" its read and its write.
 func (s *repairCheck) eventTimings() map[string]func(event func()) {
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
 	if s.BeforeRepairWrite != nil {
@@ -20,8 +20,8 @@ func (s *repairCheck) eventTimings() map[string]func(event func()) {
 	return moments
 }
 
-// claimRepair returns the write that puts the claim of an item on the row r again. The write keeps version, the version
-// of the item's guard.
+// claimRepair returns the write that puts the claim of an item on the row r again. version is the version of the item's
+// guard, which the write keeps.
 func (s *repairCheck) claimRepair(key item.Key, version record.Version, r state.Row, text string) state.ItemWrite {
 	s.t.Helper()
 	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{r})
@@ -74,14 +74,15 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	s.repairForeignRow()
 }
 
-// claimRow writes an item that claims the row at sk, which no other item claims. The key of the item is sk.
+// claimRow writes the guard and the claim of an item that claims the row at sk. No other item claims this row. The key
+// of the item is sk.
 func (s *repairCheck) claimRow(sk, text string) {
 	s.t.Helper()
 	c := claimOf(s.t, item.Key(sk), 5, text)
 	s.wantWrites(".", itemWrite(s.t, c.Source, 0, 5, sk, claimsWrite(s.t, sk, "", "r1", c, c)))
 }
 
-// repairExtraRow checks that a row without a claim, which remained by damage, is deleted.
+// repairExtraRow checks that a repair deletes a row without a claim. Such a row is the result of damage.
 func (s *repairCheck) repairExtraRow() {
 	extra := groupRow(s.t, "r", "extra")
 	s.claimRow("extra", "right")
@@ -100,7 +101,7 @@ func (s *repairCheck) repairExtraRow() {
 	}
 }
 
-// repairMovedClaim checks that a claim on the wrong row moves.
+// repairMovedClaim checks that a repair moves a claim from the wrong row to the right row.
 func (s *repairCheck) repairMovedClaim() {
 	from, to := groupRow(s.t, "r", "from"), groupRow(s.t, "r", "to")
 	s.claimRow("from", "right")
@@ -158,8 +159,8 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].settle(repair) })
 }
 
-// After a repair of an item's claim, changes of the item have their usual effect. Older changes and the change that was
-// repaired change nothing, and newer changes win.
+// After a repair of an item's claim, changes of the item have their usual effect. Older changes, and the change whose
+// version the repair kept, change nothing. Newer changes win.
 func claimsAfterRepairs(t *testing.T, s *repairCheck) {
 	stream := itemStream(t)
 	sink := newSink(t, s.StateStore, "GuardedByItem", s.target.View, s.target.Pipeline, s.target.Birth)
@@ -187,7 +188,8 @@ const (
 )
 
 // contributionRepair returns the write that replaces the shares of a contribution, keeps its version, and makes the
-// change c of its group.
+// change c of its group. at is the version; it is zero if no contribution is stored. was and now are the shares before
+// and after the repair.
 func contributionRepair(
 	t *testing.T, key item.Key, at record.Version, was, now []state.Share, c state.GroupChange,
 ) state.GroupWrite {
@@ -200,19 +202,21 @@ func contributionRepair(
 		Next: state.Contribution{Version: at, Since: version(t, 1), Shares: now}}, c)
 }
 
-// amountRepair returns the repair of the item a, whose contribution has the version at, from wrongShare to rightShare.
+// amountRepair returns the repair that changes the amount of the item a from wrongShare to rightShare. at is the
+// version of the item's contribution.
 func amountRepair(t *testing.T, at record.Version) state.GroupWrite {
 	t.Helper()
 	return contributionRepair(t, "a", at, oneShare(t, wrongShare), oneShare(t, rightShare),
 		replaceAmount(t, "a", wrongShare, rightShare))
 }
 
-// oneShare returns the share of an amount in the group g 1, which has a min, a max and a distinct.
+// oneShare returns the share of an amount in the group (g, 1). The group has a sum, a min, a max and a distinct.
 func oneShare(t *testing.T, amount string) []state.Share {
 	return []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, sortable(t, `{"N":"`+amount+`"}`)}}}
 }
 
-// replaceAmount returns the change of the group g 1 if an item's amount changes from was to now; "" is no amount.
+// replaceAmount returns the change of the group (g, 1) if an item's amount changes. was and now are the amounts before
+// and after the change; "" means that the item does not count.
 func replaceAmount(t *testing.T, key item.Key, was, now string) state.GroupChange {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max, "different": state.Distinct}
 	c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1)}
@@ -231,7 +235,8 @@ func replaceAmount(t *testing.T, key item.Key, was, now string) state.GroupChang
 	return c
 }
 
-// groupJSON returns the row of the group g 1 with these amounts. amounts must be different and sorted, the least first.
+// groupJSON returns the row of the group (g, 1) with these amounts. amounts must be different, and sorted, the least
+// first.
 func groupJSON(t *testing.T, amounts ...string) string {
 	t.Helper()
 	total := number(t, "0")
@@ -243,7 +248,7 @@ func groupJSON(t *testing.T, amounts ...string) string {
 		len(amounts), amounts[len(amounts)-1], amounts[0], total.Value().AppendDynamoDBJSON(nil))
 }
 
-// A repair of a contribution keeps the version. If two repairs read the same shares, the second one is lost.
+// A repair of a contribution keeps the version. If two repairs read the same shares, the second repair is lost.
 func repairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("another item", groupWrite(state.ContributionWrite{Source: "b",
 		Next: state.Contribution{Version: version(t, 1), Shares: oneShare(t, "8")}}, replaceAmount(t, "b", "", "8")))

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A table that was restored from a backup may have a row that is older than its tombstone. A repair of the row gives it
-// the version of the tombstone. So a change that the tombstone refused does not replace the repaired row.
+// A table that was restored from a backup may have a row that is older than its tombstone. A repair gives the row the
+// version of the tombstone. So a change that the tombstone refused does not replace the repaired row.
 func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 	for what, now := range map[string]view.Mutation{"a row": putRow(t, "a", "", 0, "right"),
 		"a tombstone": tombstone(t, "a", "", 0)} {
@@ -24,7 +24,8 @@ func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 	}
 }
 
-// putOverTombstone stores a row of version 5 whose tombstone apart has the version apart.
+// putOverTombstone stores a row of version 5, and a tombstone of the row in the state. apart is the sequence number of
+// the tombstone's version.
 func (s *repairCheck) putOverTombstone(sk string, apart int) {
 	apply(s.t, s, s.target, putRow(s.t, "a", sk, 5, "wrong"))
 	putBack := s.Editor.Remove(s.t, s.StateStore, s.target.Table, groupRow(s.t, "a", sk))
@@ -32,8 +33,8 @@ func (s *repairCheck) putOverTombstone(sk string, apart int) {
 	putBack()
 }
 
-// Tombstones are apart, but a person put a tombstone at the row's key. A repair writes the row, or moves the tombstone
-// to the state. The state may have a tombstone already.
+// Tombstones are apart, but a person has put a tombstone at the row's key. A repair writes the row, or moves the
+// tombstone to the state. The state may already have a tombstone of the row.
 func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 	for _, apart := range []int{0, 4, 5, 7} {
 		for what, now := range map[string]view.Mutation{

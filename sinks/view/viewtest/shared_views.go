@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// sharedViews returns a view for each collision rule. Several items claim the rows of these views.
+// sharedViews returns a view for each collision rule. Several items may claim the same row of these views.
 func sharedViews() []*testView {
 	byStatus := func(it sinktest.Item) (sinktest.Item, bool) {
 		if it.Text("Type") != "Order" || it.Text("Status") == "" {
@@ -59,7 +59,7 @@ func sharedViews() []*testView {
 	}
 }
 
-// expectedRows returns the expected rows of the view by key. Each row is made of the item that owns it.
+// expectedRows returns the expected rows of the view, by key. Each row is made of the item that owns the row.
 func (v *testView) expectedRows(s *sinktest.Stream) map[string]string {
 	last := make(map[string]sinktest.Record) // last record of each item
 	for _, r := range s.Records {
@@ -103,7 +103,7 @@ func (v *testView) hasPriority(a, b sinktest.Record) bool {
 	return v.itemKey(a) < v.itemKey(b)
 }
 
-// later reports whether a is later than b, by time, then version, then key.
+// later reports whether the record a is later than b, by time, then version, then key.
 func (v *testView) later(a, b sinktest.Record) bool {
 	sequence := func(r sinktest.Record) *big.Int {
 		n, _ := new(big.Int).SetString(cmp.Or(r.Sequence, "0"), 10)
@@ -131,7 +131,7 @@ func (v *testView) isExpectedCollision(err error) bool {
 
 var _ view.ItemStore = (*faultyStore)(nil)
 
-// itemStore returns the store as an ItemStore. It is only called for views that are guarded by item, and these views
+// itemStore returns the store as an ItemStore. It is only called for views whose rows are guarded by item. These views
 // need an ItemStore.
 func (f *faultyStore) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
 

@@ -69,7 +69,7 @@ func (s *storeCheck) withTarget(target view.Target) *storeCheck {
 // reopen opens the store a second time, as another process does.
 func (s *storeCheck) reopen() *storeCheck { return &storeCheck{s.open(), s.t, s.target, s.open} }
 
-// runChecks runs each check on a new store.
+// runChecks runs each check on a new store with the given target.
 func runChecks(t *testing.T, open Open, target view.Target, checks map[string]func(*testing.T, *storeCheck)) {
 	for name, check := range checks {
 		t.Run(name, func(t *testing.T) {

@@ -42,8 +42,8 @@ type Suite struct {
 	// LargestCall is the number of rows in the largest call. Default: 3,000.
 	LargestCall int
 
-	// Only has the names of the views to run, for stores that are slow to open. The other views differ in planning,
-	// which does not depend on the store. Default: all.
+	// Only has the names of the views to run, for stores that are slow to open. Such a store may leave out views that
+	// differ only in planning, which does not depend on the store. Default: all views.
 	Only []string
 }
 
@@ -72,7 +72,7 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-// suite returns the sink suite for the view with a store of suite.
+// suite returns the sink suite that checks the view on the stores of suite.
 func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 	return sinktest.Suite{
 		Checks:  suite.Checks,
@@ -95,8 +95,8 @@ func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 	}
 }
 
-// state returns the rows of the view's table by key. If tombstones are apart, it also checks that a reader that does
-// not know tombstones finds the same number of rows.
+// state returns the rows of the view's table, by key. If tombstones are apart, it also checks that a reader that does
+// not know tombstones finds the same number of items.
 func (v *testView) state(ctx context.Context, r Store, suite Suite) (map[string]string, error) {
 	s, err := v.sink(nil)
 	if err != nil {
@@ -188,7 +188,7 @@ func openStore[S io.Closer](
 	return sinktest.Store{Sink: opener(sink), Flawed: opener(flawed), State: read, Close: closeAll}, nil
 }
 
-// readWithFaults makes a call that reads. The suite can make it fail.
+// readWithFaults makes a call that reads. The suite can make the call fail.
 func readWithFaults[R any](f *sinktest.Faults, read func() (R, error)) (r R, err error) {
 	err = f.Call(0, func(int) error {
 		r, err = read()
@@ -197,7 +197,7 @@ func readWithFaults[R any](f *sinktest.Faults, read func() (R, error)) (r R, err
 	return r, err
 }
 
-// faultyStore is a store that injects errors into calls, including between two mutations.
+// faultyStore is a store whose calls the suite can make fail, including between two mutations of one call.
 type faultyStore struct {
 	view.Store
 	faults     *sinktest.Faults

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// If the key of a row should identify the item, the row refuses other items, whatever their versions, and does not
-// change. Another item may have the key after the first item has left it.
+// If the key of a row should identify the item, writes of other items are refused, whatever their versions, and the row
+// does not change. After the item has left the row, another item may have the same key.
 func rowsOfOneItem(t *testing.T, s Store, target view.Target) {
 	target.RefuseOtherItem = true
 	put := func(source item.Key, sequence int, text string) view.Mutation {

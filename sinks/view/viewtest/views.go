@@ -44,12 +44,12 @@ type rowShape struct {
 	templates []string          // templates of the row's key attributes
 	when      func(item item.Image) (bool, error)
 
-	// flawKey is the index of the template that [sinktest.FlawKey] makes fail. If it is below 0, the condition fails
-	// instead, because the row key would change with such a template.
+	// flawKey is the index of the template that [sinktest.FlawKey] makes fail. If flawKey is below 0, the condition
+	// fails instead. This is for row keys that such a template would change.
 	flawKey int
 }
 
-// row returns the key attributes of rows and the condition, for the options of a sink.
+// row returns the key attributes of the rows, and the condition for the items, for the options of a sink.
 func (s *rowShape) row(o template.Options) (pk, sk view.Attribute, when pipeline.ItemCondition, err error) {
 	for i, k := range []*view.Attribute{&pk, &sk}[:len(s.key)] {
 		k.Name = s.key[i]
@@ -63,8 +63,8 @@ func (s *rowShape) row(o template.Options) (pk, sk view.Attribute, when pipeline
 	return pk, sk, when, nil
 }
 
-// flawed returns the shape with a key template that fails on flaws, and with a condition that fails on images with any
-// of the attributes.
+// flawed returns the shape with a key template that fails on images with sinktest.FlawKey, and with a condition that
+// fails on images with any of the attributes.
 func (s rowShape) flawed(attributes ...string) rowShape {
 	if s.flawKey < 0 {
 		attributes = append(attributes, sinktest.FlawKey)

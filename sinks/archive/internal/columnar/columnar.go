@@ -160,8 +160,9 @@ type group struct {
 
 func (g group) Fields() []parquet.Field { return g.fields }
 
-// imageType is a text type that has the same bounds for all pages. The bounds are valid for every JSON object. Real
-// bounds would repeat whole images in the footer, and without bounds the page index would mark pages as empty.
+// imageType is a text type that has the same bounds (least and greatest value) for all pages. The bounds are valid for
+// every JSON object. Real bounds would repeat whole images in the footer, and without bounds the page index would mark
+// pages as empty.
 type imageType struct{ parquet.Type }
 
 func (t imageType) NewColumnIndexer(limit int) parquet.ColumnIndexer {

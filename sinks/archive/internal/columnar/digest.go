@@ -33,7 +33,7 @@ func (d *Digest) Add(r Row) {
 // Sum returns the SHA-256 of the columns, the format and all rows so far.
 func (d *Digest) Sum() []byte { return d.hash.Sum(nil) }
 
-// Append appends a row in an encoding that only this row has. [ParseRow] reads it.
+// Append appends a row in an encoding that is different for every row. [ParseRow] reads it.
 func (r Row) Append(dst []byte) []byte {
 	for i, cell := range r {
 		switch {

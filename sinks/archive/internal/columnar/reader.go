@@ -18,7 +18,7 @@ type Fetch func(ctx context.Context, offset, n int64) ([]byte, error)
 // errForeign means that this package did not write the object.
 var errForeign = errs.New("it is not a Parquet object of an archive")
 
-// TailBytes is the number of last bytes of an object to pass to [Open]. Most footers fit into it.
+// TailBytes says how many of the last bytes of an object a caller passes to [Open]. Most footers fit into it.
 const TailBytes = 64 << 10
 
 // maxFooter is larger than any footer of this package.

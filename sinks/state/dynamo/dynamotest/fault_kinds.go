@@ -161,7 +161,8 @@ func Unprocessed(n int) Fault {
 	}
 }
 
-// splitRequest returns two requests of a BatchGetItem, by table: one for the first n keys, and one for the others.
+// splitRequest divides the body of a BatchGetItem. first has the requests for the first n keys, and others has the
+// requests for the other keys, both by table.
 func splitRequest(body []byte, n int) (first, others map[string]any, err error) {
 	var in struct {
 		RequestItems map[string]map[string]json.RawMessage

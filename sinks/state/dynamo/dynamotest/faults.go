@@ -23,7 +23,7 @@ func (r *Request) Send() (*http.Response, error) { return r.send(r.Body) }
 // Fault answers a call. It may send the call any number of times.
 type Fault func(r *Request) (*http.Response, error)
 
-// Faults chooses the calls of its clients that get a Fault. The zero Faults sends every call without a fault. Faults is
+// Faults decides which calls of its clients get a Fault. The zero Faults sends every call without a fault. Faults is
 // safe for concurrent use.
 type Faults struct {
 	mu     sync.Mutex

@@ -47,7 +47,7 @@ func Open(t testing.TB) *Server {
 	return s
 }
 
-// Client returns a client that sees only the tables of a world, which is any text. Clients of one Server with the same
+// Client returns a client that sees only the tables of a world. world is any text. Clients of one Server with the same
 // world see the same tables. faults may be nil.
 func (s *Server) Client(world string, faults *Faults) *dynamodb.Client {
 	return dynamodb.New(s.options(faults), func(o *dynamodb.Options) {

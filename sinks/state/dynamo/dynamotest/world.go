@@ -80,7 +80,7 @@ func (r *renaming) renameInAction(action *types.TransactWriteItem) {
 }
 
 // renameTables returns a copy of a request, or of an action of a request, with the prefix in its table name. p is a
-// pointer to it.
+// pointer to the request or the action.
 func (r *renaming) renameTables(p any) any {
 	renamed := reflect.New(reflect.TypeOf(p).Elem())
 	renamed.Elem().Set(reflect.ValueOf(p).Elem())
