@@ -38,7 +38,7 @@ type suspect struct {
 	sink   int
 	key    item.Key
 	places []audit.Entry
-	seen   string // the result of the round before; "" if no difference counts
+	seen   string // the result of the previous round; "" if there is none, or if the item changed during the round
 }
 
 // audit compares all items with all sinks, as `tablewake audit` does.
@@ -93,7 +93,7 @@ func (w *RepairWorld) snapshotOf(item int) *record.Change {
 	return c
 }
 
-// numberOf returns the number of an item; an item that no writer ever wrote has none.
+// numberOf returns the number of the item with a key. It returns false if the world has no such item.
 func (w *RepairWorld) numberOf(key item.Key) (int, bool) {
 	for i := range w.table.now {
 		if key == item.Key(keyOf(i)+",o") {
@@ -103,7 +103,8 @@ func (w *RepairWorld) numberOf(key item.Key) (int, bool) {
 	return 0, false
 }
 
-// lookUp returns the current item of a key. It returns a removal for an item that never existed.
+// lookUp returns the current state of the item with a key, or its removal if the table does not have it. The world must
+// have such an item.
 func (w *RepairWorld) lookUp(key item.Key) *record.Change {
 	if i, ok := w.numberOf(key); ok {
 		return w.snapshotOf(i)
@@ -112,8 +113,8 @@ func (w *RepairWorld) lookUp(key item.Key) *record.Change {
 	return nil
 }
 
-// findSuspects compares the required contents of the sinks with their contents. It returns groups separately,
-// by the number of the sink.
+// findSuspects compares the required entries of the sinks with the stored entries. It returns the suspect groups
+// separately, by the index of the sink.
 func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]string) {
 	groups = make(map[int][]string)
 	for n, s := range w.audited {
@@ -178,8 +179,8 @@ func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]stri
 	return suspects, groups
 }
 
-// lookAt checks suspects and returns those to check again. A difference counts if item and places are the same in two
-// rounds, versions included, and the item is the same after its places were read.
+// lookAt compares suspects, and returns the suspects to compare again. A difference counts if the item and its places
+// are the same in two rounds, with the same versions, and the item is still the same after its places are read.
 func (w *RepairWorld) lookAt(suspects []*suspect, round int, r *report) (again []*suspect) {
 	items, founds := make([]*record.Change, len(suspects)), make([][]audit.Finding, len(suspects))
 	for i, s := range suspects {
@@ -245,7 +246,7 @@ func (w *RepairWorld) lookAtGroups(sink int, places []string, r *report) {
 	}
 }
 
-// report adds a finding to a report, after it was saved and read back.
+// report adds a finding to a report. It encodes and decodes the finding first, as a saved report does.
 func (w *RepairWorld) report(r *report, sink int, f audit.Finding) {
 	if !f.Verdict.Differs() {
 		w.count("audit: " + string(f.Verdict))
@@ -271,7 +272,7 @@ func (w *RepairWorld) report(r *report, sink int, f audit.Finding) {
 // repair repairs the findings of a report as `tablewake audit --repair` does, groups first. It returns the number of
 // findings that are left.
 func (w *RepairWorld) repair(r *report) (left int) {
-	sinks := w.openAudit() // as another process does, because repairs of one process take turns at rows
+	sinks := w.openAudit() // opened again as in another process, because the repairs of one process take turns at a row
 	groups := make(map[int][]audit.Finding)
 	var rest []finding
 	for _, f := range r.findings {
@@ -321,8 +322,8 @@ func (w *RepairWorld) repair(r *report) (left int) {
 	return left + r.unsure
 }
 
-// readAgain reads the item of a repair again and returns the outcome. If the item changed and its place now differs,
-// the outcome is audit.ChangedMeanwhile.
+// readAgain reads the item of a repair again. If the item changed and its place now differs, it returns the outcome
+// audit.ChangedMeanwhile. Otherwise it returns o.
 func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding, o audit.Outcome) audit.Outcome {
 	w.unsure++ // includes a repair that is killed here
 	w.pause()
@@ -344,7 +345,7 @@ func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding,
 	return o
 }
 
-// newRemovals returns a decoder of removals of items that an audit does not find.
+// newRemovals returns a decoder for the removals that stand for items that the table does not have.
 func newRemovals() *record.Decoder {
 	return record.NewDecoder(record.DecoderOptions{EpochZero: true, Table: sinktest.Table})
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// repairable has the sinks that a repair restores, as YAML, by the name of the kind. W is the world. A sink that
-// keeps the contributions of expired items is missing, because nothing shows which items these were. A sink with
-// on_collision: last is also missing, because no item shows which claim is the latest.
+// repairable has the kinds of sinks that a repair can restore, by name. The values are their configurations as YAML. W
+// stands for the id of the world, and after when: for the condition. A sink that keeps the contributions of expired
+// items is missing, because nothing shows which items these were. A sink with on_collision: last is also missing,
+// because no item shows which claim is the latest.
 var repairable = map[string]string{
 	"rows apart":            `apart: {view: {when: W, table: rows, key: {PK: 'W-apart#{Status}', SK: '{@key}'}, attributes: {total: '{Total}', who: '{Status?} {PK}'}}}`,
 	"rows in place":         `place: {view: {when: W, table: rows, tombstones: in_place, key: {PK: 'W-place#{Status}', SK: '{@key}'}, attributes: {total: '{Total}', who: '{Status?} {PK}'}}}`,
@@ -52,7 +53,7 @@ func (w *RepairWorld) openAudit() []audit.Sink {
 	return opened
 }
 
-// rowsOf returns the rows, without pauses.
+// rowsOf returns the store of rows, whose calls do not pause.
 func (w *RepairWorld) rowsOf() RepairableRows {
 	rows, ok := w.stores.rows.(RepairableRows)
 	if !ok {

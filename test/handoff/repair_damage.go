@@ -37,7 +37,7 @@ func (h byHand) Close() error {
 	return errors.Join(failed...)
 }
 
-// byHand runs a statement on the rows. It returns how many records it changed.
+// byHand runs a statement on the database of the rows. It returns how many of its records the statement changed.
 func (w *RepairWorld) byHand(statement string, args ...any) int {
 	r, err := w.stores.byHand[0].ExecContext(w.ctx, statement, args...)
 	if err != nil {
@@ -50,7 +50,7 @@ func (w *RepairWorld) byHand(statement string, args ...any) int {
 	return int(n)
 }
 
-// wipe deletes the rows of a world, so that the next world has few rows to list.
+// wipe deletes all rows, so that the next world has few rows to list.
 func (s *Stores) wipe(ctx context.Context) error {
 	if s.byHand == nil {
 		return nil

@@ -84,7 +84,7 @@ func (w *RepairWorld) damageRows(s *sink, t view.Target) string {
 	}
 }
 
-// damageClaim damages the stored claims on the rows of a view. No row shows these claims.
+// damageClaim removes or changes claims on the rows of a view, or their owners. The rows themselves do not change.
 func (w *RepairWorld) damageClaim(t view.Target) string {
 	const waits = ` WHERE target = (SELECT id FROM "_tws_targets" WHERE view = ? AND birth = ?)
 AND item <> (SELECT holder FROM "_tws_seats" s WHERE s.target = "_tws_claims".target AND s.row = "_tws_claims".row)`
@@ -122,9 +122,9 @@ func (w *RepairWorld) mustChange(rs []view.Result, err error) {
 	}
 }
 
-// damageAggregate damages the rows of an aggregate. A group never holds less than the contributions of its items,
-// because otherwise a change of the stream that subtracts more than the group holds fails until the group is
-// repaired.
+// damageAggregate damages a contribution or a group of an aggregate. It never makes a group hold less than the
+// contributions of its items. If it did, a change of the stream could subtract more than the group holds. Such a change
+// fails until the group is repaired.
 func (w *RepairWorld) damageAggregate(a *view.Aggregate) string {
 	rows, t := w.rowsOf(), a.Target()
 	choice := w.rand.IntN(6)

@@ -23,7 +23,7 @@ type process struct {
 // killed is the panic that ends a process.
 type killed struct{}
 
-// start starts a process. It does nothing until it is resumed.
+// start adds a process to the world. The process does nothing until it is resumed.
 func (w *RepairWorld) start(p *process, body func(p *process)) *process {
 	p.next, p.stop = iter.Pull(func(yield func(struct{}) bool) {
 		defer func() {

@@ -2,12 +2,11 @@ package handoff
 
 import "fmt"
 
-// attempts is the maximum number of audits that a world may need under load until an audit and its repair leave
-// nothing.
+// attempts is the maximum number of audits that a world may need until an audit and its repair leave nothing.
 const attempts = 8
 
-// repairAll audits and repairs, as an operator does, until a repair leaves nothing. Writers and stream continue
-// meanwhile.
+// repairAll audits and repairs, as an operator does, until a repair leaves nothing. Writers and the stream continue
+// during the first half of the attempts.
 func (w *RepairWorld) repairAll() {
 	for n := range attempts {
 		quiet := n >= attempts/2
@@ -79,7 +78,8 @@ func (w *RepairWorld) startAudit(done func(*report)) {
 	})
 }
 
-// startRepair starts a repair of a report, by default of any. done receives the number of findings that are left.
+// startRepair starts a repair of a random report: one of the given reports or, if none is given, of all reports. done
+// receives the number of findings that are left.
 func (w *RepairWorld) startRepair(done func(left int), of ...*report) {
 	if len(of) == 0 {
 		of = w.reports

@@ -37,8 +37,8 @@ type RepairableDocuments interface {
 	search.Repairer
 }
 
-// pausedRows is a store of rows. Before and after each call other processes run. Repairs leave out the protections
-// that the rules name.
+// pausedRows is a store of rows. Before and after each call other processes may run. Repairs through it leave out the
+// protections that the rules name.
 type pausedRows struct {
 	RepairableRows
 	w *RepairWorld
@@ -143,8 +143,8 @@ func (s pausedRows) ListGroups(ctx context.Context, t view.Target, values []view
 	return list(s.w, s.RepairableRows.ListGroups(ctx, t, values, l))
 }
 
-// pausedDocuments is the store of the documents of one sink, in indexes with a prefix. Its calls pause like those of
-// pausedRows.
+// pausedDocuments is the store of the documents of one sink. The names of the sink's indexes begin with prefix. Calls
+// pause as in pausedRows.
 type pausedDocuments struct {
 	RepairableDocuments
 	w      *RepairWorld

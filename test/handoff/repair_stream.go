@@ -12,12 +12,13 @@ func (w *RepairWorld) deliverable() []*shard {
 	return slices.DeleteFunc(w.readable(), func(s *shard) bool { return w.writing[s] != nil })
 }
 
-// mayComeLate reports whether a batch may be written again at any time.
+// mayComeLate reports whether a batch may be written late, at any time. In a damaged world, a batch from before the
+// damage may not.
 func (w *RepairWorld) mayComeLate(b batch) bool {
 	return w.shape != damaged || w.rules.Repair.Late || b[0].at > w.damagedAt
 }
 
-// deliver reads the next records of a shard. A consumer writes them, or they are abandoned and come back.
+// deliver reads the next records of a shard. A consumer writes them, or they are given up and come back later.
 func (w *RepairWorld) deliver() {
 	shards := w.deliverable()
 	if len(shards) == 0 {
@@ -104,7 +105,7 @@ func (w *RepairWorld) crash() {
 	}
 }
 
-// comeBack writes a batch of a late process, or an abandoned batch.
+// comeBack writes a batch of a late process, or a batch that was given up.
 func (w *RepairWorld) comeBack() {
 	from, what := &w.late, "a process that is late writes"
 	if len(*from) == 0 || len(w.givenUp) > 0 && w.oneIn(2) {
@@ -121,7 +122,7 @@ func (w *RepairWorld) comeBack() {
 	w.writeLater(&process{name: what}, b)
 }
 
-// behind reports whether a shard was read further than its checkpoint.
+// behind reports whether a shard was read further than its checkpoint, and no process writes its records.
 func (w *RepairWorld) behind(s *shard) bool { return w.writing[s] == nil && s.durable < s.position }
 
 // acknowledge stores the checkpoint of a shard.

@@ -19,7 +19,9 @@ type shape string
 const (
 	healthy shape = "healthy" // no damage: an audit finds no difference
 	changed shape = "changed" // contents are changed by hand. Changes may come late at any time
-	damaged shape = "damaged" // records are lost, and entries are removed, moved and changed by hand, also their versions. Earlier changes do not come late
+	// damaged means that records are lost, and entries are removed, moved and changed by hand, also their versions.
+	// Earlier changes do not come late.
+	damaged shape = "damaged"
 )
 
 // RepairWorld is a world with filled sinks, which are audited and repaired while the stream continues.
@@ -35,7 +37,7 @@ type RepairWorld struct {
 	writing   map[*shard]*process // the process that writes the last records that were read
 	reports   []*report
 	audits    int
-	unsure    int   // repairs of items that changed meanwhile, or that were killed before they knew
+	unsure    int   // repairs whose item changed meanwhile, or that were killed before they read it again
 	damagedAt int64 // milliseconds; no change up to this time comes late
 }
 
@@ -133,7 +135,7 @@ func (w *RepairWorld) drawRepair() {
 	w.audited = w.openAudit()
 }
 
-// playRepair runs events of the table, the stream and the sinks. The damage ends with it.
+// playRepair runs events of the table, the stream and the sinks, with damage. It ends with one to four damages.
 func (w *RepairWorld) playRepair() {
 	for left := 4 + w.rand.IntN(maxWrites/2); left > 0; {
 		w.now += w.rand.Int64N(2 * second)
@@ -242,7 +244,7 @@ func (w *RepairWorld) drainStep(late bool) bool {
 	return true
 }
 
-// check compares the sinks with the table, and with an audit of a quiet world.
+// check compares the sinks with the table. It then audits the quiet world, and the audit must find no difference.
 func (w *RepairWorld) check() {
 	for i := range w.sinks {
 		s := &w.sinks[i]

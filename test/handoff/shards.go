@@ -8,7 +8,7 @@ type shard struct {
 	parent   *shard // nil: the shard existed when the stream began
 	closed   bool   // its items continue in its children
 	writes   []*write
-	position int // of the reader
+	position int // index of the next record to read
 	durable  int // checkpoint
 }
 
@@ -22,8 +22,7 @@ func (w *World) beginShards() {
 	}
 }
 
-// ended reports whether a process has acknowledged all of a closed shard. A closed shard without records also ends
-// only after its parent.
+// ended reports whether a shard is closed, all of its records are acknowledged, and its parent has ended, too.
 func (s *shard) ended() bool {
 	return s.closed && s.durable == len(s.writes) && (s.parent == nil || s.parent.ended())
 }
@@ -36,7 +35,7 @@ func (w *World) readable() []*shard {
 	})
 }
 
-// split closes an open shard. Its items continue in one child or two.
+// split closes an open shard. The records of its items continue in one child or two children.
 func (w *World) split() {
 	open := slices.DeleteFunc(slices.Clone(w.shards), func(s *shard) bool { return s.closed })
 	parent := open[w.rand.IntN(len(open))]

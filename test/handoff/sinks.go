@@ -49,15 +49,15 @@ type RowStore interface {
 	state.Purger
 }
 
-// WithRows returns the stores with another store of rows, which has the table rows.
+// WithRows returns a copy of the stores with another store of rows. That store must have the table "rows".
 func (s *Stores) WithRows(rows RowStore) *Stores {
 	changed := *s
 	changed.rows, changed.byHand = rows, nil
 	return &changed
 }
 
-// WithDocuments returns the stores with another store of documents, for worlds whose sinks have documents. seconds
-// says that the store keeps changes in order only if each change of an item has its own second.
+// WithDocuments returns a copy of the stores with another store of documents. Worlds then have only sinks with
+// documents. If seconds is true, the store keeps changes in order only if each change of an item has its own second.
 func (s *Stores) WithDocuments(documents DocumentStore, seconds bool) *Stores {
 	changed := *s
 	changed.documents, changed.seconds, changed.byHand = documents, seconds, nil
@@ -103,14 +103,15 @@ const (
 type sink struct {
 	kind     string
 	name     string
-	live     planWriter // of the stream
-	backfill planWriter // of the backfill
+	live     planWriter // writes the changes of the stream
+	backfill planWriter // writes the items of the backfill
 
-	// got reads what the sink has, and want computes it from the items, each as text by a key.
+	// got reads the contents of the sink, and want computes the required contents from the items. Both return a text
+	// for each key.
 	got   func(ctx context.Context) (map[string]string, error)
 	want  func(w *World) map[string]string
 	keeps bool // the sink counts expired items
-	any   bool // a want may have several texts, separated by or, and each of them is right
+	any   bool // a text of want may list several right texts, separated by the constant or
 }
 
 const or = " or "
@@ -199,7 +200,7 @@ func (w *World) claims(rule view.Collision) (sink, error) {
 			switch claimed := want[key]; {
 			case claimed == "":
 				want[key] = m.row(i)
-			case rule == view.KeepLast: // the backfilled claims are all of 1970, so that the owner depends on who came by the stream
+			case rule == view.KeepLast: // backfilled claims are of 1970, so the stream decides who is the owner
 				want[key] += or + m.row(i)
 			}
 		}
@@ -404,7 +405,7 @@ func (w *World) aggregate(o view.AggregateOptions, group string, shares func(int
 	return sink{name: o.Name, live: a, backfill: a, got: got, want: want}, nil
 }
 
-// sum returns the row of a group.
+// sum returns the required row of a group as text.
 func sum(shares []share) string {
 	total, lo, hi, distinct := 0, shares[0].n, shares[0].n, make(map[string]bool)
 	for _, s := range shares {
@@ -420,7 +421,7 @@ func sum(shares []share) string {
 	return fmt.Sprintf("n=%d sum=%d lo=%d hi=%d distinct=%s", len(shares), total, lo, hi, count)
 }
 
-// differences describes the errors in a sink. It returns "" if there is none.
+// differences describes how a sink differs from the table; "" if it does not.
 func (w *World) differences(ctx context.Context, s *sink) string {
 	got, err := s.got(ctx)
 	if err != nil {

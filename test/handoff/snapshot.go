@@ -18,7 +18,8 @@ type part struct {
 	reads int
 }
 
-// layer is one export: the content of the table at a time, or the changes since the layer before.
+// layer is a scan or one export. The first layer has the items of the table at a time. Each later layer has the changes
+// since the previous layer.
 type layer struct {
 	at        int64 // milliseconds
 	newImages bool  // an incremental export without old images
@@ -60,7 +61,7 @@ func (w *World) readPart(p *part) []*record.Change {
 	return cs
 }
 
-// readItem returns the entry of a layer for an item, or nil if there is none.
+// readItem returns the line that layer n has for an item, decoded; nil if there is none.
 func (w *World) readItem(n, item int) *record.Change {
 	at := w.now // the time of a scan
 	if !w.scan {
@@ -128,7 +129,7 @@ func (w *World) decodeLine(n int, line map[string]any) *record.Change {
 	return c
 }
 
-// version returns the version of a sequence number in the stream of an epoch.
+// version returns the version with an epoch and a sequence number.
 func (w *World) version(epoch int64, sequence string) record.Version {
 	v, err := record.ParseVersion(fmt.Sprintf("%010d%040s", epoch, sequence))
 	if err != nil {
@@ -137,7 +138,8 @@ func (w *World) version(epoch int64, sequence string) record.Version {
 	return v
 }
 
-// newest returns the changes with versions that are newer than all versions of their items in the sinks.
+// newest returns copies of the changes. The version of a copy is newer than every version that the sinks have of its
+// item.
 func (w *World) newest(cs []*record.Change) []*record.Change {
 	all := make([]*record.Change, len(cs))
 	for i, c := range cs {
@@ -173,7 +175,7 @@ func (w *World) fillAgain() {
 	}
 }
 
-// unread returns the parts that can be read now and, if once is set, were never read.
+// unread returns the parts that can be read now. A part can be read twice, or once if once is set.
 func (w *World) unread(once bool) []*part {
 	return slices.DeleteFunc(slices.Clone(w.parts), func(p *part) bool {
 		return once && p.reads > 0 || p.reads > 1 || w.now < max(w.h, w.layers[p.layer].at)

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// epoch is the time of the stream's label. Times of a world are relative to it.
+// epoch is the time in the label of the stream, in Unix seconds. The times of a world are relative to it.
 const epoch = 1767323045
 
 // image is an item as Go data.
@@ -27,7 +27,7 @@ type line struct {
 // keyOf returns the partition key of an item. Its sort key is always "o".
 func keyOf(item int) string { return "u" + strconv.Itoa(item) }
 
-// attributes returns the image with its key as DynamoDB has it; nil for no image.
+// attributes returns the image and its key in DynamoDB's form; nil if m is nil.
 func (m *image) attributes(item int) sinktest.Item {
 	if m == nil {
 		return nil
@@ -88,7 +88,7 @@ func (e write) String() string {
 	return fmt.Sprintf("%s of %s at %.3f, stamped %d: %s -> %s", kind, keyOf(e.item), float64(e.at)/1000, e.stamp, e.old, e.new)
 }
 
-// String returns the image as one word; - for no image.
+// String returns the image as one word; "-" if m is nil.
 func (m *image) String() string {
 	if m == nil {
 		return "-"
@@ -114,8 +114,7 @@ func (t *table) state(item int, at int64) *image {
 	return is
 }
 
-// lastWrite returns the last write of an item between two times; nil if there is none. A write at the first time does
-// not count.
+// lastWrite returns the last write of an item later than after and not later than to; nil if there is none.
 func (t *table) lastWrite(item int, after, to int64) *write {
 	var last *write
 	for i := range t.writes {
@@ -126,7 +125,8 @@ func (t *table) lastWrite(item int, after, to int64) *write {
 	return last
 }
 
-// decode decodes the record of a write in the stream.
+// decode sets the change of a write: it decodes the record that the stream has of the write. n is the number of the
+// write.
 func (e *write) decode(n int, newImages bool) error {
 	r := sinktest.Record{EventName: "MODIFY", Keys: keys(e.item), Old: e.old.attributes(e.item), New: e.new.attributes(e.item), TTL: e.ttl, Second: epoch + e.stamp, Sequence: sequence(n)}
 	switch {

@@ -36,12 +36,12 @@ type World struct {
 
 	now   int64 // milliseconds
 	table table
-	h     int64 // milliseconds
-	floor int64 // seconds; 0: none
+	h     int64 // the time H (see Rules), in milliseconds
+	floor int64 // in seconds; 0: none
 
 	shards    []*shard
-	shardOf   []*shard // the open shard of each item
-	late      []batch  // batches that other processes hold and will write later
+	shardOf   []*shard // by item: the open shard that gets its records
+	late      []batch  // batches that late processes will write
 	givenUp   []batch  // batches that will be delivered again
 	newImages bool     // the stream has no old images
 	keeps     bool     // a sink counts expired items
@@ -190,7 +190,7 @@ func (w *World) drawTimes() {
 	default:
 		w.count("world: an export")
 	}
-	for n := layers; n > 0; n-- { // the last layer, which must come after the floor
+	for n := layers; n > 0; n-- { // from the last layer, which comes after the floor, to the first
 		w.layers = append(w.layers, layer{at: at})
 		at = w.between(0, at)
 	}
@@ -323,7 +323,7 @@ func (w *World) write() {
 		default:
 			e.stamp = max(e.stamp, last.stamp)
 		}
-		if last.at == e.at || e.stamp > w.now/second+2 { // one at a time, and no clock is off by more
+		if last.at == e.at || e.stamp > w.now/second+2 { // an item has one write at a time, and no clock is off by more
 			return
 		}
 	}
@@ -346,7 +346,7 @@ func (w *World) write() {
 	}
 }
 
-// deliver reads the next records of a shard. No process writes the records up to H.
+// deliver reads the next records of a shard. Until H, they are acknowledged, and not written to the sinks.
 func (w *World) deliver(s *shard) {
 	from := s.position
 	to := min(from+1+w.rand.IntN(4), len(s.writes))
@@ -378,8 +378,8 @@ func (w *World) deliver(s *shard) {
 	}
 }
 
-// mayGiveUp reports whether a batch may be delivered again after later changes of its items. Expired items are then
-// not kept.
+// mayGiveUp reports whether a batch may be delivered again after later changes of its items. A batch with an expired
+// item may not if a sink counts expired items, because the sink would then not keep the item.
 func (w *World) mayGiveUp(b batch) bool {
 	return !w.keeps || !slices.ContainsFunc(b, func(e *write) bool { return e.ttl && e.stamp >= w.floor })
 }
@@ -394,7 +394,7 @@ func (w *World) crash() {
 	}
 }
 
-// comeBack delivers a batch of a late process, or an abandoned batch.
+// comeBack delivers a batch of a late process, or a batch that was given up.
 func (w *World) comeBack() {
 	if w.now <= w.h && !w.noH {
 		return
@@ -414,7 +414,7 @@ func (w *World) comeBack() {
 	w.writeStream(b)
 }
 
-// writeStream writes the records that the floor does not drop.
+// writeStream writes the records of a batch. It drops the records from before the floor.
 func (w *World) writeStream(b batch) {
 	floor := time.Unix(epoch+w.floor, 0)
 	var cs []*record.Change
@@ -450,7 +450,7 @@ func (w *World) read(p *part) {
 	}
 }
 
-// writeBackfill writes a batch of the items that were read.
+// writeBackfill writes a batch of changes that the backfill has read.
 func (w *World) writeBackfill() {
 	if len(w.backfill) == 0 {
 		return
@@ -553,7 +553,7 @@ func (w *World) applyTo(s *sink, to planWriter, cs []*record.Change, backfill bo
 	}
 }
 
-// asCounted returns an expiry whose old image is the image that was delivered before.
+// asCounted returns the expiry c with another old image: the newest image of the item that was delivered before.
 func (w *World) asCounted(c *record.Change) *record.Change {
 	changed := *c
 	last := w.newestOf[c.Key]

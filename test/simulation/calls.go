@@ -14,10 +14,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// timeout is when a caller stops waiting.
+// timeout is how long a caller waits for an answer.
 const timeout = 5 * time.Second
 
-// do does what the worker wants.
+// do executes an action of the worker.
 func (p *process) do(a coordinator.Action) {
 	switch a := a.(type) {
 	case coordinator.ListStreams:
@@ -84,7 +84,8 @@ func (p *process) do(a coordinator.Action) {
 	}
 }
 
-// begin notes a call in flight. About is what no two of a worker's calls may be about at one time.
+// begin notes a call in flight. about is the subject of the call. A worker must not make two calls with the same
+// subject at one time.
 func (p *process) begin(c coordinator.Call, about string) {
 	if c <= p.last {
 		p.w.broken("calls have names of their own", "%s uses call %d twice", p.id, c)
@@ -96,8 +97,8 @@ func (p *process) begin(c coordinator.Call, about string) {
 	}
 }
 
-// reading is what a call that reads a shard is about. A revoked partition has nothing to do with the pages that are
-// read when it is taken again.
+// reading returns the subject of a call that reads a shard. The subject changes when the partition is revoked. So a
+// call for the revoked partition may still be in flight when the worker takes the shard again and reads it.
 func (p *process) reading(shard string) string {
 	return "read " + shard + " " + strconv.Itoa(p.revoked[shard])
 }
@@ -118,10 +119,10 @@ func (p *process) answer(c coordinator.Call, about string, e coordinator.Event) 
 	})
 }
 
-// send has a request leave the process, which may stand still before it does.
+// send sends a request after a short delay. If the process is paused meanwhile, the request leaves it later.
 func (p *process) send(do func()) { p.later(p.w.between(0, 200*time.Microsecond), do) }
 
-// ask is a call of the Streams API.
+// ask makes a call of the Streams API. serve makes the server's answer, and fail makes the answer for an error.
 func (p *process) ask(op string, c coordinator.Call, about string, serve func() coordinator.Event, fail func(error) coordinator.Event) {
 	w := p.w
 	p.begin(c, about)
@@ -144,7 +145,7 @@ func (p *process) ask(op string, c coordinator.Call, about string, serve func() 
 	})
 }
 
-// streamTrouble is the error of a call that is not even looked at.
+// streamTrouble returns the error of a call that the server refuses without serving it; nil if it serves the call.
 func (w *world) streamTrouble(op string) error {
 	switch {
 	case w.trouble(StreamThrottled, 0):
@@ -159,7 +160,7 @@ func (w *world) streamTrouble(op string) error {
 	return nil
 }
 
-// getRecords is a call of GetRecords.
+// getRecords makes a call of GetRecords.
 func (p *process) getRecords(a coordinator.GetRecords) {
 	w := p.w
 	if p.reads++; p.reads > maxCalls {
@@ -182,7 +183,7 @@ func (p *process) getRecords(a coordinator.GetRecords) {
 // maxCalls is coordinator.Options.MaxCalls of all workers.
 const maxCalls = 16
 
-// cut is one of the ways in which an answer breaks.
+// cut returns a random fault that damages an answer.
 func (w *world) cut() streamtest.Fault {
 	switch w.rand.IntN(5) {
 	case 0:

@@ -9,8 +9,8 @@ func (p *process) checkPaused(shard string) {
 	}
 }
 
-// checkAhead checks that the number of records that are read and not taken stays within its bound. Pages that were in
-// flight when the bound was reached do not count, and neither do pages of paused partitions.
+// checkAhead checks that the bytes of pages that are read and not taken stay within a bound. The bound is Prefetch,
+// plus the pages that may be in flight when Prefetch is reached. Pages of paused partitions do not count.
 func (w *world) checkAhead(q *pipe) {
 	bytes, largest := 0, 0
 	for _, page := range q.queue {

@@ -26,7 +26,8 @@ func (w *world) recordsOf(page *pipeline.Page) []*streamRecord {
 	return recs
 }
 
-// checkDelivered checks that a worker may deliver a page.
+// checkDelivered checks that a worker may deliver a page. It returns the partition of the page, or nil if the page must
+// not be taken.
 func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	recs := w.recordsOf(page)
 	if slices.Contains(recs, nil) {
@@ -66,7 +67,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	if len(recs) > 0 {
 		last := recs[len(recs)-1]
 		p.passes(last.shard)
-		// The records after it may include records before the start position of the fleet.
+		// The position may also be that of a later record if the records up to it are exempt.
 		at := last.index
 		for at+1 < len(last.shard.records) && last.shard.records[at].seq != string(page.Position) && last.shard.records[at+1].exempt {
 			at++
@@ -79,7 +80,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	return part
 }
 
-// count notes what is delivered.
+// count counts a delivered record.
 func (w *world) count(r *streamRecord) {
 	w.tally.Delivered++
 	if s := r.shard; s.parent != nil {
@@ -157,14 +158,14 @@ func (w *world) checkStopped(p *process, last *streamRecord) {
 	}
 }
 
-// advance moves what is fine of a shard as far as it goes.
+// advance sets s.fine to the index of the first record that is not fine.
 func (w *world) advance(s *shard) {
 	for s.fine < len(s.records) && s.records[s.fine].fine() {
 		s.fine++
 	}
 }
 
-// whole reports whether a shard and its ancestors need no attention.
+// whole reports whether a shard and its ancestors are closed, and all of their records are fine.
 func (w *world) whole(s *shard) bool {
 	if s == nil || s.whole {
 		return true

@@ -7,11 +7,11 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// idler reports whether a process must end when all is read.
+// idler reports whether the worker of a process must report when everything is read.
 func (p *process) idler() bool { return p.slot.n < p.w.plan.Shape.Idlers }
 
-// saysEnd is a worker's word that all is read. Its process is stopped then, as the command is. While the world is not
-// calm yet, others come after it, and some continue.
+// saysEnd checks a worker's report that everything is read. The command ends after such a report. Until the faults have
+// ended, saysEnd therefore stops some of these processes, and later starts others in their slots. The rest continue.
 func (p *process) saysEnd(a coordinator.AtEnd) {
 	w := p.w
 	asked := p.born + time.Duration(float64(a.ReadUpTo-p.offset)/p.rate)
@@ -34,7 +34,9 @@ func (p *process) saysEnd(a coordinator.AtEnd) {
 	}
 }
 
-// checkEnd: who says that all is read has nothing of a shard before it that is not checkpointed.
+// checkEnd checks one shard for a worker's report that everything from before asked is read. All records of the shard
+// from before asked must be checkpointed or need no checkpoint. stopped has the shards that, according to the report,
+// stopped at a gap.
 func (w *world) checkEnd(p *process, s *shard, asked time.Duration, stopped map[string]string) {
 	for _, r := range s.records[min(s.fine, len(s.records)):] {
 		if r.at >= asked {
@@ -49,7 +51,7 @@ func (w *world) checkEnd(p *process, s *shard, asked time.Duration, stopped map[
 	}
 }
 
-// unended: a process that waits for the end is notified when it has come.
+// unended returns a breach if an idler has not reported, after faults and writes ended, that everything is read.
 func (w *world) unended() *Breach {
 	for _, sl := range w.slots {
 		if p := sl.proc; p != nil && p.idler() && p.ended < w.plan.Shape.End+time.Second {

@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// gapPatience is the maximum time until a gap that a worker knows is durable, is logged and stops its shard. It is
-// longer than a lease and the longest pause after a failed note together.
+// gapPatience is the maximum time after a worker learns of a gap until the gap is durable and logged, and stops its
+// shard. It is longer than a lease plus the longest pause after a failed note.
 const gapPatience = time.Minute
 
 // knownGap is a gap of a shard that a process reads.
@@ -23,8 +23,9 @@ type knownGap struct {
 	told  bool          // an error was logged
 }
 
-// met notes a gap that an answer reveals to a process. The stream refuses a position as too old: the checkpoint of
-// the shard in the table, or the start of an old shard that must be read completely.
+// met notes a gap that an answer reveals to a process. Such an answer refuses a position as trimmed. The position is
+// the checkpoint of the shard in the table, or the start of an old shard that must be read completely. If a note of the
+// gap fails, gapPatience begins again.
 func (p *process) met(about string, e coordinator.Event) {
 	var err error
 	switch e := e.(type) {
@@ -89,7 +90,7 @@ func (w *world) forgets(p *process, s *shard, k *knownGap) bool {
 	return p.dead || p.stopping || p.gaps[s.id] != k || p.drained[s.id] || s.row.owner != p.id
 }
 
-// unsaid returns the part of a gap that a process knows of and did not report; "" if there is none.
+// unsaid returns what a process has not done yet about a gap that it knows of; "" if it has done everything.
 func (w *world) unsaid(p *process, s *shard, k *knownGap) string {
 	switch {
 	case !k.noted:
@@ -121,7 +122,7 @@ func (w *world) untold() *Breach {
 	return nil
 }
 
-// passes checks that no record behind a gap is delivered before the gap is durable and logged.
+// passes checks that no record after a gap is delivered before the gap is durable and logged.
 func (p *process) passes(s *shard) {
 	if k := p.gaps[s.id]; k != nil && !(k.noted && k.told) {
 		p.w.broken("a gap is durable, told, and stops its shard", "%s delivers records of %v behind a gap that is durable: %s, told: %s", p.id, s, yes(k.noted), yes(k.told))
@@ -129,7 +130,7 @@ func (p *process) passes(s *shard) {
 	delete(p.gaps, s.id)
 }
 
-// says notes a log message of a worker.
+// says handles a log message of a worker. The error "records were lost" marks the gaps that it names as told.
 func (p *process) says(a coordinator.Log) {
 	if a.Level != slog.LevelError || !strings.HasPrefix(a.Message, "records were lost") {
 		return

@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// checkCreated checks that no ancestor of a leased shard gets a lease.
+// checkCreated checks that no ancestor of a leased shard gets a lease. It also checks that a shard after a leased
+// parent, and a stream after a leased stream, are read from the beginning.
 func (w *world) checkCreated(p *process, s *shard, l leases.Lease) {
 	if d := leasedBelow(s); d != nil {
 		w.broken("no lease above a descendant's", "%s makes a lease of %v, and %v has one", p.id, s, d)
@@ -34,7 +35,8 @@ func leasedBelow(s *shard) *shard {
 	return nil
 }
 
-// begun exempts the records before the start position of an unread stream. They count for no consumer.
+// begun exempts the records before the position at which the fleet begins an unread stream. No consumer has to deliver
+// them.
 func (w *world) begun(s *shard, l leases.Lease) {
 	w.tally.Begun++
 	from := l.From.Sub(began)
@@ -48,7 +50,7 @@ func (w *world) begun(s *shard, l leases.Lease) {
 		if a.stream != s.stream {
 			continue
 		}
-		// A shard that existed and was not listed yet also belongs to the beginning.
+		// This includes the records of shards that exist and are not listed yet.
 		for _, r := range a.records {
 			if l.Checkpoint.Kind == leases.Latest && (r.at < from+time.Second || a.before(s)) || r.trimmed && (a == s && l.First == "" || a.before(s)) {
 				r.exempt = true
@@ -67,7 +69,7 @@ func (s *shard) before(o *shard) bool {
 	return false
 }
 
-// positioned notes that a reader begins at the newest record. Older records count for no consumer.
+// positioned notes that a reader begins at the newest record. No consumer has to deliver older records.
 func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) {
 	s := w.byID[at.Shard]
 	if s == nil || err != nil || at.Type != shardreader.Latest {
@@ -78,7 +80,7 @@ func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) 
 		return
 	}
 	if s.sought {
-		return // a reader that begins there a second time may omit records, and other checks find that
+		return // a reader that begins there again may omit records; other checks find that
 	}
 	s.sought = true
 	w.tell("stream", "%s begins %v at its newest record", p.id, s)
@@ -120,8 +122,8 @@ func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lea
 	}
 }
 
-// everLeased reports whether a shard or one of its descendants has or had a lease. If a stream begins at its newest
-// records, the fleet may begin after a shard.
+// everLeased reports whether a shard or one of its descendants has or had a lease. If the fleet begins a stream at its
+// newest records, it may begin with a descendant of the shard.
 func everLeased(s *shard) bool { return s.leased || slices.ContainsFunc(s.children, everLeased) }
 
 // progress orders the kinds of checkpoints.
@@ -168,8 +170,8 @@ func (w *world) checkDeleted(p *process, s *shard) {
 	}
 }
 
-// checkNotedOnce checks that a process does not note a gap again that its lease shows. The check is made when the call is
-// sent, because a call whose result was late may be applied after the lease shows the gap.
+// checkNotedOnce checks that a process does not note a gap again if its lease already shows the gap. The check is made
+// when the call is sent, because a call whose result was late may be applied after the lease shows the gap.
 func (w *world) checkNotedOnce(p *process, g record.Gap) {
 	s := w.byID[g.Shard]
 	if s == nil || s.row.stopped == "" || s.row.owner != p.id {
@@ -199,7 +201,7 @@ func (w *world) noteGap(p *process, g record.Gap) {
 	}
 	w.tell("state", "%s notes a gap of %v: after %q before %q whole %v unknown %v", p.id, s, g.After, g.Before, g.Whole, g.UnknownExtent)
 	lost := false
-	refused := g.UnknownExtent && !g.Whole && s.row.there && progress(s.row.checkpoint) == 0 // where the shard starts
+	refused := g.UnknownExtent && !g.Whole && s.row.there && progress(s.row.checkpoint) == 0 // at the shard's start
 	s.openGap = g.Before == "" && (!g.UnknownExtent || refused)
 	for _, r := range s.records {
 		if r.trimmed && (g.After == "" || record.CompareSequence(r.seq, g.After) > 0) && (g.Before == "" || record.CompareSequence(r.seq, g.Before) < 0) {
@@ -241,7 +243,7 @@ func (w *world) noteBetween(p *process, g record.Gap) {
 	w.tell("state", "%s notes a gap before %s", p.id, g.StreamARN)
 	w.tally.Between++
 	for _, t := range w.tables {
-		read := false // of the earlier streams
+		read := false // whether the fleet read an earlier stream
 		for _, st := range t.streams {
 			if st.st.ARN() == g.StreamARN {
 				if !read || !g.UnknownExtent {
@@ -274,7 +276,7 @@ func (s *shard) gone() {
 	}
 }
 
-// goneBelow notes that the descendants of a shard, siblings included, may have gone before a consumer saw them.
+// goneBelow notes that the descendants of a dropped shard may have been dropped before a consumer saw them.
 func goneBelow(s *shard) {
 	for _, c := range s.children {
 		if s.dropped && c.dropped && !c.leased {
@@ -284,7 +286,7 @@ func goneBelow(s *shard) {
 	}
 }
 
-// trimmedAt reports whether a record is among the trimmed ones.
+// trimmedAt reports whether the record with the sequence number seq was trimmed.
 func (s *shard) trimmedAt(seq string) bool {
 	return slices.ContainsFunc(s.records[:s.trimmed], func(r *streamRecord) bool { return r.seq == seq })
 }

@@ -12,7 +12,7 @@ func (w *world) happen(e Event) {
 		return
 	}
 	end := w.plan.Shape.End
-	t := w.tables[e.Who%len(w.tables)] // the table of events that are about one table
+	t := w.tables[e.Who%len(w.tables)] // the table of an event that names one
 	switch e.Kind {
 	case Writes:
 		for range e.N {
@@ -31,7 +31,7 @@ func (w *world) happen(e Event) {
 	case TrimSome:
 		s := w.shards[int(e.Pick)%len(w.shards)]
 		if w.now-s.made < w.plan.Shape.Retention && s.row.checkpoint.Kind != leases.Sequence {
-			return // no record of it is older than the retention, and the stream is unread
+			return // no record of it is older than the retention, and the shard has no checkpoint at a record
 		}
 		w.trim(s, min(s.trimmed+e.N, len(s.records)))
 	case DropOld:
@@ -76,7 +76,8 @@ func (w *world) happen(e Event) {
 	}
 }
 
-// replace stops the process of a slot and starts another one after it.
+// replace stops the process of a slot. After the process has ended and the duration after has passed, another process
+// starts in the slot. done, unless it is nil, is called when the process has ended.
 func (w *world) replace(sl *slot, after time.Duration, done func()) {
 	next := func() {
 		sl.restart(after)
@@ -107,7 +108,8 @@ func (w *world) retire(sl *slot) {
 	}
 }
 
-// deploy replaces the processes of slots one after the other, each by a new one that starts first.
+// deploy replaces the processes of slots, one after the other. each is the time from the end of one process to the stop
+// of the next.
 func (w *world) deploy(slots []*slot, each time.Duration) {
 	if len(slots) == 0 || w.over {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// pipe stands between a worker and the sinks. It takes pages, writes each change to its sinks in the order of its
-// key, retries, and acknowledges by a pipeline.Watermark for each partition.
+// pipe stands between a worker and the sinks. It takes pages, and writes each change to its sinks. The changes of one
+// key are written in order. It repeats failed writes. It acknowledges with one pipeline.Watermark for each partition.
 type pipe struct {
 	p       *process
 	queue   []*pipeline.Page // delivered and not yet taken
@@ -32,13 +32,13 @@ type partition struct {
 	mark      pipeline.Watermark
 	open      int // deliveries that are not finished
 	paused    bool
-	wasPaused bool // since it last had no page in the queue
+	wasPaused bool // it was paused since the queue last had no page of it
 	told      bool // the worker knows that it is paused
 	revoked   bool
 	draining  bool
 	ended     bool            // its last page was delivered
 	next      int             // index of the first record of the shard that may be delivered now
-	delivered []*streamRecord // those that were not taken back
+	delivered []*streamRecord // delivered records, without those that were taken back
 	acked     pipeline.Position
 	telling   bool // the message about the pause is in flight
 }
@@ -157,7 +157,7 @@ func (q *pipe) takeNext() {
 		q.busy = false
 		i := slices.IndexFunc(q.queue, func(page *pipeline.Page) bool { return !q.parts[page.Partition].paused })
 		if i < 0 {
-			return // until one of them continues
+			return // all pages in the queue are of paused partitions
 		}
 		page := q.queue[i]
 		q.queue = slices.Delete(q.queue, i, i+1)
@@ -207,7 +207,7 @@ func (q *pipe) take(page *pipeline.Page) {
 		q.ledgers[k.sink].routed++
 		q.ledgers[k.sink].pending++
 	}
-	// The store of the first sink writes at once. The last guarded one waits for more records.
+	// The sink some waits for more records. The other sinks write at once.
 	for _, l := range lanes {
 		if d := w.plan.Shape.Linger; l.sink == some && d > 0 && !part.draining {
 			q.p.later(d, func() { q.start(l) })

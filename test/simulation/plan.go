@@ -19,7 +19,7 @@ type Plan struct {
 	Events []Event // by At
 }
 
-// Shape is what stands from the start.
+// Shape is the part of a plan that is fixed before the run.
 type Shape struct {
 	Workers int // slots for processes, each started once, at the beginning
 	Tables  int // source tables, each with a stream
@@ -29,13 +29,13 @@ type Shape struct {
 
 	OnGap     coordinator.Policy
 	Start     Start
-	Retention time.Duration // of records in the stream
-	Iterators time.Duration // life of one
+	Retention time.Duration // how long the stream keeps a record
+	Iterators time.Duration // lifetime of an iterator
 
 	Lease, ReadEvery, SyncEvery, MaxIdle, Linger time.Duration
 
-	Page         int   // records of a page of the stream, at most
-	Empty        int   // empty pages before each that has records
+	Page         int   // maximum number of records of a page of the stream
+	Empty        int   // number of empty pages before each page with records
 	Prefetch     int64 // bytes of pages that a worker may have read ahead
 	Children     streamtest.ChildFilter
 	EmptyEnd     bool          // the last page of a shard is empty
@@ -43,16 +43,16 @@ type Shape struct {
 	RefuseBelow  bool          // a position below a shard's first record is refused as trimmed
 	NoTimestamps bool          // the server does not know AT_TIMESTAMP
 	NewestFirst  bool          // shards are listed children first
-	ListLag      time.Duration // how long after they were made shards are not listed yet
-	OpenLag      time.Duration // how long after they were closed shards are listed as open
+	ListLag      time.Duration // time before a new shard is listed
+	OpenLag      time.Duration // time for which a closed shard is still listed as open
 	Undecodable  float64       // share of records whose shape is wrong
 	BeforeStart  int           // records written before the first worker starts
-	FirstStart   time.Duration // when it starts: later than where the fleet is to begin to read, or not
+	FirstStart   time.Duration // when the workers start; it may be later than the time from which they must read
 	SplitsBefore int           // splits before the first worker starts
-	End          time.Duration // no fault and no write after it
-	Idlers       int           // slots of workers that are to end when all is read
-	Idle         time.Duration // without a result then
-	Rolling      bool          // the last stop is one worker after the other
+	End          time.Duration // when faults and writes end
+	Idlers       int           // number of slots whose workers report when everything is read
+	Idle         time.Duration // for these workers: coordinator.Options.Idle
+	Rolling      bool          // at the end of the run, the workers stop one after the other
 }
 
 // Start says where the fleet begins to read.
@@ -65,7 +65,7 @@ const (
 	FromTime // startTime
 )
 
-// String is the plan as people read it.
+// String returns the plan for people.
 func (p Plan) String() string {
 	text := fmt.Sprintf("%+v", p.Shape)
 	for _, e := range p.Events {
@@ -81,12 +81,12 @@ func (p Plan) String() string {
 type Event struct {
 	At   time.Duration
 	Kind Kind
-	Who  int           // slot of a worker, or a table, or a sink
-	Pick uint32        // chooses among what is there then
-	N    int           // how much of it
+	Who  int           // index of a slot, a table or a sink
+	Pick uint32        // random number that chooses a shard
+	N    int           // number of writes or records
 	For  time.Duration // how long
 	What Trouble       // of Faults
-	Rate float64       // of Faults: share of calls
+	Rate float64       // of Faults: share of the calls that it affects
 }
 
 // Kind says what happens.
@@ -97,15 +97,15 @@ const (
 	Writes   Kind = iota // N changes of table Who, over For
 	Split                // an open shard of table Who gets two children
 	Roll                 // an open shard of table Who gets one child
-	RollAll              // all open shards of table Who get one
-	Disable              // the stream of table Who is disabled, and enabled again after For
-	TrimSome             // a shard that is old enough, or was read, loses its oldest records, whoever read them
-	DropOld              // the oldest closed shard leaves the listing, whoever read it
-	Crash                // worker Who is gone; another process takes its slot after For
-	CrashAll             // all are
-	Pause                // worker Who stands still for For, and does not know it
-	Term                 // worker Who is stopped; another process takes its slot For after it did
-	Join                 // a process more
+	RollAll              // each open shard of table Who gets one child
+	Disable              // the stream of table Who is disabled; after For the table gets a new stream
+	TrimSome             // a shard that is old or was read loses its N oldest records, also unread ones
+	DropOld              // the oldest closed shard of table Who leaves the listing, also if it is unread
+	Crash                // worker Who crashes; another process takes its slot after For
+	CrashAll             // all workers crash; other processes take their slots after For
+	Pause                // worker Who is paused for For, and does not notice
+	Term                 // worker Who is stopped; For after it has ended, another process takes its slot
+	Join                 // one more process starts
 	Retire               // worker Who is stopped permanently
 	Deploy               // each worker is replaced, one after the other
 	Faults               // a share Rate of calls fails, for For
@@ -124,15 +124,15 @@ type Trouble uint8
 const (
 	StreamThrottled Trouble = iota
 	StreamFails             // 5xx
-	StreamLost              // without an answer
+	StreamLost              // a request is lost, and there is no answer
 	StreamCut               // an answer breaks off, is empty or has garbage after it
 	StreamExpired           // an iterator is refused before its time
-	StreamDenied            // credentials are not taken
+	StreamDenied            // credentials are refused
 	StreamSlow
 	TableThrottled
-	TableLost   // a write happened or not, and there is no answer
-	TableLate   // a write happens after its caller stopped waiting
-	TableDenied // a table says no for a while
+	TableLost   // a call is carried out or not, and there is no answer
+	TableLate   // a call is carried out after its caller stopped waiting
+	TableDenied // access is denied
 	TableSlow
 	SinkFails // of sink Who
 	SinkLost  // a write happened or not
@@ -156,7 +156,7 @@ const (
 // Mixes are all profiles.
 var Mixes = []Mix{Default, Harsh, Reshard, Deploys, Trims}
 
-// weights of the kinds of events, in the order of the kinds.
+// weights has, for each mix, the weights of the kinds of events in the order of the kinds.
 var weights = map[Mix][kinds]int{
 	//       writes split roll all disable trim drop crash all pause term join retire deploy faults
 	Default: {12, 4, 3, 1, 1, 0, 0, 4, 1, 4, 3, 1, 1, 1, 14},
@@ -233,7 +233,7 @@ func newShape(r *rand.Rand, mix Mix) Shape {
 	if mix == Trims || mix == Harsh && r.IntN(2) == 0 {
 		s.Retention = choose(r, 30*time.Second, time.Minute, 2*time.Minute)
 		s.Iterators = min(s.Iterators, s.Retention)
-		s.ListLag = min(s.ListLag, s.Retention/6) // what is listed only when it is gone cannot be known
+		s.ListLag = min(s.ListLag, s.Retention/6) // otherwise records could be gone before their shard is listed
 	}
 	if mix == Deploys {
 		s.Workers = max(s.Workers, 2)

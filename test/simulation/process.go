@@ -33,25 +33,25 @@ type process struct {
 
 	dead     bool
 	paused   bool
-	resumed  time.Duration // when it last did
-	waiting  []func()      // the events that wait in it until it continues
+	resumed  time.Duration // when it last continued after a pause
+	waiting  []func()      // what it does once it continues
 	stopping bool
 	timer    time.Duration // when the timer fires; 0: it has fired
 
-	calls   map[coordinator.Call]time.Duration // in flight, since when
+	calls   map[coordinator.Call]time.Duration // when each call in flight began
 	last    coordinator.Call
-	busy    map[string]int       // calls in flight by their subject
-	revoked map[string]int       // partitions that were taken away, by shard
+	busy    map[string]int       // number of calls in flight, by their subject (see begin)
+	revoked map[string]int       // number of partitions that were revoked, by shard
 	drained map[string]bool      // shards that are not read further
 	gaps    map[string]*knownGap // gaps of the shards that it reads
 	reads   int                  // GetRecords calls in flight
 	beatAt  time.Duration        // when its last beat reached the table
 	heard   time.Duration        // when it sent the last heartbeat that it knows to be stored
-	silent  time.Duration        // when the last silence ended in which others may have taken it for dead
-	clean   bool                 // it stopped by itself, when nothing went wrong any more
+	silent  time.Duration        // time of the last heartbeat that came so late that others may have taken it for dead
+	clean   bool                 // it stopped without being killed, after the faults had ended
 	left    bool                 // its member row was removed
 	ended   time.Duration        // the time up to which it last said that everything is read
-	steps   int                  // since stepsAt, for 10 ms
+	steps   int                  // number of steps since stepsAt
 	stepsAt time.Duration
 }
 
@@ -134,7 +134,8 @@ func (w *world) options(p *process) coordinator.Options {
 // startTime is the start position of worlds that begin to read at a time.
 var startTime = began.Add(5 * time.Second)
 
-// clock returns the time of the process's own clock: the time since the process was made, fast or slow.
+// clock returns the time on the process's own clock. The clock begins at offset when the process starts, and is a
+// little fast or slow.
 func (p *process) clock() time.Duration {
 	return p.offset + time.Duration(float64(p.w.now-p.born)*p.rate)
 }

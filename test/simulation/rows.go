@@ -17,11 +17,13 @@ type row struct {
 	owner      string
 	counter    int64
 	checkpoint leases.Checkpoint
-	began      leases.Kind // the checkpoint that it was made with
-	root       bool        // the stream was begun with it
+	began      leases.Kind // kind of the checkpoint with which the lease was created
+	root       bool        // the fleet began the stream with this lease
 	first      string      // sequence number at which the shard is known to start
-	stopped    string      // why it is not read further
-	children   []string    // the children that its end names; descendants, if the children were no longer listed
+	stopped    string      // why the shard is not read further; "" if it is
+	// children are the shards that the lease names as children once the shard has ended. They are descendants if the
+	// children were no longer listed.
+	children []string
 }
 
 // covers reports whether a record is at or before the checkpoint.
@@ -76,7 +78,7 @@ func (p *process) store(c coordinator.Call, about string, change func() coordina
 	})
 }
 
-// write sends a call that is answered by Done.
+// write sends a call that is answered by a WriteResult.
 func (p *process) write(c coordinator.Call, about string, change func() error) {
 	p.store(c, about, func() coordinator.Event {
 		err := change()
@@ -227,7 +229,7 @@ func (w *world) beat(p *process, m leases.Member) error {
 	return w.rows.Heartbeat(context.Background(), m)
 }
 
-// beginStream notes that the fleet began with a stream.
+// beginStream notes in the lease table that the fleet has begun to read a stream.
 func (w *world) beginStream(arn string) error {
 	for _, t := range w.tables {
 		for _, st := range t.streams {

@@ -60,8 +60,8 @@ func (w *world) unwell() *Breach {
 	return nil
 }
 
-// given reports whether a shard is not read further because of a gap: its own, one of an ancestor, one of its stream or
-// an earlier one, or one between them.
+// given reports whether a shard is not read further because of a gap. The gap may be in the shard itself, in an
+// ancestor, in an earlier stream of the table, or before the shard's stream or an earlier stream.
 func (w *world) given(s *shard) bool {
 	for a := s; a != nil; a = a.parent {
 		if a.stopped {
@@ -76,7 +76,7 @@ func (w *world) given(s *shard) bool {
 	})
 }
 
-// unstopped returns a breach if the table does not say that a shard stopped at a gap. Later readers need that note.
+// unstopped returns a breach if a shard stopped at a gap and its lease does not say so. Later readers need that note.
 func (w *world) unstopped() *Breach {
 	for _, s := range w.shards {
 		if s.stopped && s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && s.row.stopped == "" && (s.parent == nil || !w.given(s.parent)) {
@@ -105,7 +105,7 @@ func (w *world) wrongState() *Breach {
 	for _, t := range w.tables {
 		for _, key := range t.keys {
 			r := t.items[key]
-			// The sink does not have records that were lost, cannot be decoded, or count for no consumer.
+			// The sink need not have records that were lost, that cannot be decoded, or that are exempt.
 			if r == nil || r.broken || r.durable != r.routes {
 				continue
 			}
@@ -117,7 +117,8 @@ func (w *world) wrongState() *Breach {
 	return nil
 }
 
-// lag returns a breach unless, according to the table, each shard is read to its position.
+// lag returns a breach unless the lease table says that each shard is read to its last record, and no worker says that
+// it is behind.
 func (w *world) lag() *Breach {
 	for _, s := range w.shards {
 		if w.given(s) || s.dropped || !s.leased && w.skipped(s) {
@@ -185,7 +186,7 @@ func (w *world) unbalanced() *Breach {
 		return &Breach{Rule: "leases are balanced", What: "nobody lives"}
 	}
 	if w.anyGiven() {
-		return nil // leases behind a gap that stops are not taken, so their share varies
+		return nil // the leases after a gap that stops its shard are not taken, so the shares vary
 	}
 	for _, s := range w.shards {
 		if !s.row.there || s.row.checkpoint.Kind == leases.ShardEnd {
@@ -216,7 +217,7 @@ func (w *world) childrenOf(s *shard) []*shard {
 	return children
 }
 
-// piledUp returns a breach if leases of ended shards remain although they are no longer needed.
+// piledUp returns a breach if the lease of an ended shard remains although nobody needs it any more.
 func (w *world) piledUp() *Breach {
 	for _, s := range w.shards {
 		if !s.row.there || s.row.checkpoint.Kind != leases.ShardEnd || w.given(s) {

@@ -3,7 +3,8 @@ package simulation
 import "slices"
 
 // Shrink makes the plan of a failing run smaller, as long as the same rule is broken: it leaves events out, makes the
-// remaining ones smaller, and removes the special features of the world. It runs at most runs plans.
+// remaining ones smaller, and removes the special features of the world. runs is the maximum number of plans that it
+// tries.
 func Shrink(p Plan, make Maker, rule string, runs int) Plan {
 	fails := func(q Plan) bool {
 		if runs--; runs < 0 {

@@ -20,12 +20,12 @@ const (
 type sinkStore struct {
 	n       int
 	guarded bool
-	held    map[string]*streamRecord // of a guarded one: by key, the newest
+	held    map[string]*streamRecord // newest record of each key; only of a guarded sink
 	arrived int                      // deliveries
-	again   int                      // of records that it has already
+	again   int                      // deliveries of records that it had already
 }
 
-// land is a write of p that reaches the store, whatever became of p meanwhile.
+// land applies a write of p that reaches the store. Meanwhile p may have ended, or lost its lease.
 func (w *world) land(p *process, s *sinkStore, r *streamRecord) {
 	if p.dead || p.paused || r.shard.row.there && r.shard.row.owner != p.id {
 		w.tally.ZombieWrites++
@@ -51,8 +51,7 @@ func (w *world) land(p *process, s *sinkStore, r *streamRecord) {
 
 var errSink = pipeline.Transient(errors.New("the sink does not answer"))
 
-// deliver is one write on its way from a process to a store. answer runs in the
-// process, if it still lives.
+// deliver sends one write from the process to a store. answer runs in the process, if the process still lives.
 func (p *process) deliver(s *sinkStore, r *streamRecord, answer func(error)) {
 	w := p.w
 	out, back := w.latency(SinkSlow, s.n), w.latency(SinkSlow, s.n)

@@ -22,7 +22,7 @@ func (w *world) tell(who, format string, args ...any) {
 	}
 }
 
-// clock formats a time of a world as 1:02:03.004.
+// clock formats a time of a world as 1:02:03.004000.
 func clock(t time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d.%06d", int(t.Hours()), int(t.Minutes())%60, int(t.Seconds())%60, t.Microseconds()%1_000_000)
 }

@@ -24,10 +24,10 @@ type stream struct {
 	open     []*shard
 	disabled bool
 	ended    time.Duration // when it was disabled
-	begun    bool          // it is noted that the fleet began with it
-	late     bool          // it was enabled while the fleet read another stream
+	begun    bool          // the lease table says that the fleet began to read it
+	late     bool          // it was enabled after the fleet had a lease of another stream of the table
 	noted    bool          // a gap was noted between it and the stream before it
-	held     bool          // and the policy is to stop
+	held     bool          // a gap was noted before it, and the policy is to stop
 }
 
 // shard is the true state of a shard, independent of what any process knows.
@@ -42,25 +42,25 @@ type shard struct {
 	closed   bool
 	ended    time.Duration // when it was closed
 	records  []*streamRecord
-	trimmed  int  // records gone from its start
-	dropped  bool // it is listed no more
+	trimmed  int  // number of records that were trimmed from its start
+	dropped  bool // it is no longer listed
 
 	row       row  // its lease, as it is in the table
 	leased    bool // it has or had a lease
-	fine      int  // records before it are durable, noted as lost, or none of the fleet's matter
-	whole     bool // fine is all of them, and so it is of its ancestors
+	fine      int  // index of the first record that is not fine (see streamRecord.fine)
+	whole     bool // it and its ancestors are closed, and all of their records are fine
 	stopped   bool // a gap was noted, and the policy is to stop
 	stopAfter string
 	openGap   bool      // the last gap that was noted has no end yet
 	reading   []reading // recent GetRecords calls
 	asked     struct {
-		by      *process // the last process that took it from a consumer without heartbeats
+		by      *process // the last process that tried to take the lease from another consumer
 		counter int64
 	}
 	sought bool // a consumer got an iterator at its newest record
 }
 
-// record is one record of a stream.
+// streamRecord is one record of a stream.
 type streamRecord struct {
 	shard   *shard
 	index   int // in its shard
@@ -76,10 +76,10 @@ type streamRecord struct {
 	trimmed bool // the stream no longer keeps it
 	lost    bool // it was trimmed before it was acknowledged
 	noted   bool // a gap that contains it was noted
-	exempt  bool // it is older than the start position of the fleet
+	exempt  bool // no consumer has to deliver it; it is usually older than the start position
 }
 
-// fine reports whether a record needs no more attention.
+// fine reports whether a record needs no more attention: it is durable in all of its sinks, exempt, or in a noted gap.
 func (r *streamRecord) fine() bool {
 	return r.durable == r.routes || r.exempt || r.noted
 }
@@ -152,7 +152,8 @@ func (w *world) split(t *table, pick uint32, n int) {
 func (w *world) write(t *table) {
 	st := t.streams[len(t.streams)-1]
 	if st.disabled {
-		// Records that are written without a stream are in no stream, so the present state of the item is unknown.
+		// A change of a table without a stream has no record, so the last record of the item does not show its present
+		// state.
 		t.items[t.keys[w.rand.IntN(len(t.keys))]] = nil
 		w.tally.Unstreamed++
 		return

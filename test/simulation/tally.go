@@ -8,19 +8,34 @@ import (
 
 // Tally counts the events in runs, so that a test can check whether the seeds reached the difficult cases.
 type Tally struct {
-	Steps, Delivered, Children, Followed, Undecodable int // steps of machines; records, those of children, of a stream that replaced another, of a wrong shape
-	Repeated, Superseded, Revoked, Paused, TakenBack  int // writes that a sink already had, writes that lost to a newer one; partitions
-	Crashes, Pauses, Stops, Killed, Joins, Deploys    int // of processes
-	StoppedCleanly                                    int
-	Disabled, Dropped, TrimmedUnread, Expired         int // streams, shards, trims that lost something, iterators refused for their age
-	Begun, Took, Replaced, Wanted, HandedOver         int // leases: that streams begin with, free ones taken, taken from a dead consumer, requested, released
-	Ended, Deleted, Conflicts, Drains                 int
-	Gaps, UnknownGaps, StrictGaps, BehindGap          int // notes of gaps; records delivered behind one
-	Between, Unstreamed                               int // notes of gaps between two streams; writes while there was none
-	StoppedAtGap                                      int // worlds in which a shard was stopped permanently
-	ZombieWrites, ZombieSwaps                         int // writes of processes that are gone or frozen, conditional ones that a frozen process lost
-	Describes                                         int
-	AtEnd, AtEndStopped, AtEndOfOthers                int // words of workers that all is read: where shards stopped, while others read some
+	// Steps of machines. Delivered records: all of them, those of child shards, those of a stream that replaced another
+	// stream, and undecodable ones.
+	Steps, Delivered, Children, Followed, Undecodable int
+	// Writes that a sink already had, and writes that lost to a newer one. Partitions that were revoked or paused, and
+	// drops that took pages back.
+	Repeated, Superseded, Revoked, Paused, TakenBack int
+	// Events of processes.
+	Crashes, Pauses, Stops, Killed, Joins, Deploys int
+	StoppedCleanly                                 int
+	// Disabled streams, dropped shards, trims that lost records, iterators that were refused for their age.
+	Disabled, Dropped, TrimmedUnread, Expired int
+	// Leases: created for a shard of an unread stream, taken while free, taken from another consumer, requested, handed
+	// over.
+	Begun, Took, Replaced, Wanted, HandedOver int
+	Ended, Deleted, Conflicts, Drains         int
+	// Notes of gaps, and records that were delivered after a gap.
+	Gaps, UnknownGaps, StrictGaps, BehindGap int
+	// Notes of gaps between two streams, and writes of a table while it had no stream.
+	Between, Unstreamed int
+	// Worlds in which a shard was stopped permanently.
+	StoppedAtGap int
+	// Writes to a sink by a process that was gone, paused, or without the lease. Changes of leases that a process lost
+	// while it was paused, or soon after.
+	ZombieWrites, ZombieSwaps int
+	Describes                 int
+	// Reports that everything is read: all of them, those with stopped shards, and those while other consumers had
+	// shards.
+	AtEnd, AtEndStopped, AtEndOfOthers int
 
 	Troubles [troubles]int
 }

@@ -29,9 +29,9 @@ func (w *world) trim(s *shard, n int) {
 			r.lost = true
 			lost++
 		}
-		// A trim of an unread stream loses nothing, unless the fleet must begin at a time. It is unknown what was
-		// trimmed of the first shard before its first record was seen. A gap whose end is not seen yet includes the
-		// records that are trimmed until then.
+		// A noted gap whose end is not known yet includes the records that are trimmed until then. A trim of a stream
+		// that is not begun loses nothing, unless the fleet must begin at a time. It is unknown what was trimmed from
+		// the first shard before its first record was seen, so that is exempt, too.
 		r.noted = r.noted || r.lost && s.openGap
 		if w.unbegun(s) && w.plan.Shape.Start != FromTime || s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0 {
 			r.exempt = true
@@ -63,8 +63,9 @@ func (w *world) drop(s *shard) {
 	w.tally.Dropped++
 }
 
-// unbegun reports whether the fleet may still begin the stream of a shard anywhere: neither the shard nor an ancestor
-// ever had a lease, or the note that the stream was begun is not written yet.
+// unbegun reports whether the fleet may still begin to read the stream of a shard anywhere. This is so if the lease
+// table does not say yet that the stream is begun, or if neither the shard nor an ancestor ever had a lease. A late
+// stream must be read from its beginning.
 func (w *world) unbegun(s *shard) bool {
 	if s.stream.late {
 		return false
@@ -80,7 +81,7 @@ func (w *world) unbegun(s *shard) bool {
 	return true
 }
 
-// unseen exempts a stream that no consumer ever saw, because no consumer can report its gap.
+// unseen exempts the records of a stream if no consumer ever saw the stream, because no consumer can report its gap.
 func (w *world) unseen(st *stream) {
 	for _, s := range w.shards {
 		if s.stream == st && (s.leased || !s.dropped) {

@@ -17,7 +17,8 @@ func (w *world) open(e Event) {
 	w.tell("trouble", "%v of %.0f%% until %s", e.What, 100*e.Rate, clock(until))
 }
 
-// trouble reports whether a call is affected.
+// trouble reports whether a call meets the trouble what. sink is the sink that the call is for; it counts only in
+// troubles of sinks.
 func (w *world) trouble(what Trouble, sink int) bool {
 	if w.troubled(what, sink, true) {
 		w.tally.Troubles[what]++
@@ -43,7 +44,8 @@ func (w *world) troubled(what Trouble, sink int, draw bool) bool {
 	return hit
 }
 
-// latency is the duration of one direction of a call, slow during a slow window.
+// latency returns the duration of one direction of a call. The call may take longer during a window with the trouble
+// slow.
 func (w *world) latency(slow Trouble, sink int) time.Duration {
 	d := w.between(w.plan.Shape.Latency/10, w.plan.Shape.Latency)
 	if w.trouble(slow, sink) {

@@ -16,7 +16,7 @@ var began = time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
 // forever is longer than any world lasts.
 const forever = 1000 * time.Hour
 
-// stepsAtOnce is how often a process may be stepped within 10 ms.
+// stepsAtOnce is the maximum number of steps of a process within 10 ms.
 const stepsAtOnce = 1_000
 
 // world is a running world. It has one thread, and iterates over a map only if the order does not matter.
@@ -121,7 +121,7 @@ func newWorld(p Plan, make Maker) *world {
 	return w
 }
 
-// wall is the stream's clock. Workers never see it.
+// wall returns the time on the stream's clock. Workers never see this clock.
 func (w *world) wall() time.Time { return began.Add(w.now) }
 
 // at schedules do at a time, after everything that is already scheduled for this time.

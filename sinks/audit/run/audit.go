@@ -24,7 +24,7 @@ const errs = redact.Class("audit")
 
 // Lookup reads items of the source table by their keys.
 type Lookup interface {
-	// Read returns the items, in the order of keys. It reads consistently, and blocks.
+	// Read returns one Item for each of keys, in the same order. It makes consistent reads, and blocks.
 	Read(ctx context.Context, keys []item.Key) ([]Item, error)
 }
 
@@ -34,7 +34,8 @@ type Item struct {
 	Err    error         // not nil if the item cannot be decoded; then its entries are unknown
 }
 
-// sameAs reports whether the item has the same contents as before, an earlier read of the item.
+// sameAs reports whether the item is the same as at an earlier read, which returned before. It returns false if the
+// item cannot be decoded.
 func (i *Item) sameAs(before *record.Change) bool {
 	return i.Err == nil && bytes.Equal(i.Change.New.AppendDynamoDBJSON(nil), before.New.AppendDynamoDBJSON(nil))
 }
@@ -42,33 +43,35 @@ func (i *Item) sameAs(before *record.Change) bool {
 // Options configure an audit.
 type Options struct {
 	Header        Header // without Run and Begun
-	RequestDigest string // digest of the whole request; an interrupted audit continues if its request is the same
+	RequestDigest string // digest of the request; an interrupted audit continues only if the digest is the same
 	Report        string // path of the report; the work folder is beside it
 	Sinks         []audit.Sink
-	// Items has the contents of the table; nil if Suspects adds the places to compare.
+	// Items is a snapshot of the table. If it is nil, the audit compares only the places that Suspects adds.
 	Items         snapshot.Snapshot
-	Suspects      func(add func(sink int, f Suspect)) error // adds the places to compare, instead of Items
+	Suspects      func(add func(sink int, f Suspect)) error // calls add for each place; sink is its index in Sinks
 	ItemCondition pipeline.Condition                        // selects items. Default: all items
 	Lookup        Lookup                                    // required
 	Segments      int                                       // segments in which each sink is read. Default: 16
 	Sample        *Sample                                   // segments to audit. Default: everything
 	// Parts is the number of parts of the table, or of segments of sinks, that are read concurrently. Default: 4.
 	Parts int
-	// MaxRounds is the number of times that a changing place is compared before its verdict is Busy. Default: 10.
+	// MaxRounds is the number of rounds after the first. If a place still changes in the last round, its verdict is
+	// Busy. Default: 10.
 	MaxRounds int
-	// ItemsSelected means that the caller selected items, by key or otherwise. If no item matches, nothing was
-	// compared.
+	// ItemsSelected means that the caller selected items, by key or otherwise. If no item matches, the summary sets
+	// NothingSelected.
 	ItemsSelected      bool
-	AlreadyUndecodable int64                     // items that could not be decoded before the audit
+	AlreadyUndecodable int64                     // number of items that the caller could not decode
 	NoWriters          bool                      // no other process writes, so one comparison is enough
-	WaitForStream      func(ctx context.Context) // blocks while the stream takes precedence. Default: never
+	WaitForStream      func(ctx context.Context) // blocks while consumers lag too far. Default: never
 	// Budget limits the rate at which sinks are read. Default: no limit.
 	Budget *Budget
-	// WaitForConsumers blocks until every consumer is past a time. It is required unless NoWriters is set.
+	// WaitForConsumers blocks until every consumer has read and written all changes up to since. It is required unless
+	// NoWriters is set.
 	WaitForConsumers func(ctx context.Context, since time.Time) error
 	OnUndecodable    func(e *record.RecordError) // called with each item that cannot be decoded
-	// Deadline is the time at which a sample ends. The sample may then be incomplete and cannot be continued. Default:
-	// none.
+	// Deadline is the time at which the audit of a sample ends, complete or not. Even an incomplete audit cannot be
+	// continued after its deadline. Default: none.
 	Deadline   time.Time
 	Checkpoint time.Duration // time between two checkpoints. Default: 5 s
 	Progress   Progress      // default: none
@@ -134,7 +137,7 @@ func (p *sharedProgress) Update(done, total int64) {
 // Suspect is an item, or a place of a sink, to compare.
 type Suspect struct {
 	Item  item.Key
-	Kind  audit.Kind // "" without a place
+	Kind  audit.Kind // "" if Place is ""
 	Place string
 }
 
@@ -149,9 +152,9 @@ type auditRun struct {
 	lastSave        time.Time        // time at which the progress was last stored
 	storedCount     int64            // stored entries of sinks that this process read
 	recheckedCount  int64            // suspects that this process compared again
-	changing        int64            // suspects that the next round must compare again
+	changing        int64            // suspects that were compared, and are not settled yet
 	timedOut        bool             // the deadline ended the audit
-	differingGroups map[placeID]bool // differing groups that were found through a named item
+	differingGroups map[placeID]bool // groups that named items count in, and that were reported
 }
 
 // Audit makes an audit, or continues an interrupted audit, and saves its report.
@@ -275,7 +278,7 @@ func (a *auditRun) findSuspects(ctx context.Context) (err error) {
 	return entries.remove()
 }
 
-// runPhase executes the present phase, one of those that find suspects. It returns the next phase.
+// runPhase executes the present phase, and returns the next phase. The present phase must come before the recheck.
 func (a *auditRun) runPhase(ctx context.Context, entries *spool) (next phase, err error) {
 	isGivenSuspects := a.o.Items == nil
 	switch {
@@ -291,7 +294,8 @@ func (a *auditRun) runPhase(ctx context.Context, entries *spool) (next phase, er
 	return compare, a.spoolStored(ctx, entries)
 }
 
-// compareAll joins the two sides, file by file. If the join is interrupted, the next process starts it again.
+// compareAll joins the required with the stored entries, file by file. If the join is interrupted, the next process
+// starts it again.
 func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 	suspects, err := openSpool(a.work.path("round-0"), nil)
 	if err != nil {
@@ -315,7 +319,8 @@ func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 	return err
 }
 
-// spoolSuspects spools the given suspects. The recheck compares them; no join compares all entries.
+// spoolSuspects spools the suspects that Options.Suspects adds. The recheck compares them, without a join of all
+// entries.
 func (a *auditRun) spoolSuspects(entries *spool) error {
 	var spoolErr error
 	var encoded []byte

@@ -24,7 +24,7 @@ type SampledOptions struct {
 	Sinks    []audit.Sink
 	Dir      string        // an empty folder for the report and the work files
 	Sample   int           // number of segments to compare, chosen at random
-	Segments int           // number of segments of the table and of the sinks
+	Segments int           // number of segments into which the table and each sink are divided
 	RCU      float64       // read units a second; 0: no limit
 	Lag      time.Duration // maximum lag of the sinks behind the stream, an assumption of the caller
 	Deadline time.Time     // see [Options.Deadline]

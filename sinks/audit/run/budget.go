@@ -18,7 +18,7 @@ type Budget struct {
 
 	mu        sync.Mutex
 	used      float64
-	paidUntil time.Time          // time until which the used units are paid for
+	paidUntil time.Time          // time from which the rate allows the next request
 	onSlowed  func(rate float64) // called with each lower rate; may be nil
 }
 
@@ -44,7 +44,7 @@ func (b *Budget) Spend(ctx context.Context, units float64) error {
 	return pipeline.Sleep(ctx, wait)
 }
 
-// pay counts used units, and returns the time to wait until they are paid for. rate may be 0: then there is no limit.
+// pay counts used units, and returns the time to wait until rate allows the next request. A rate of 0 means no limit.
 func (b *Budget) pay(units, rate float64) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,13 +2,13 @@
 //
 // An audit reads the entries that the items of the table require, and the entries that the sinks hold. It writes both
 // into a spool: files that it then joins one by one, so that memory is bounded. An item or a place that differs is a
-// suspect. The recheck compares each suspect again until its item and its places have not changed for longer than the
-// lag of the consumers. A suspect that still differs goes into the report.
+// suspect. The recheck compares each suspect again until its item and its places have stayed the same for longer than
+// the lag of the consumers. A suspect that still differs goes into the report.
 //
 // The audit saves its progress in a folder beside the report. If an audit is interrupted, the same command continues
 // it.
 //
-// Read audit.go first: it runs the phases. spool_items.go and spool_stored.go write the spool, join_entries.go compares
-// the two sides. recheck.go compares the suspects again in rounds, each suspect by a check (suspect_check.go). table.go
-// opens the table.
+// Read audit.go first: it runs the phases. spool_items.go and spool_stored.go write the spool, join_entries.go joins
+// the required with the stored entries. recheck.go compares the suspects again in rounds, each suspect by a check
+// (suspect_check.go). table.go opens the table.
 package run

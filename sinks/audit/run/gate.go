@@ -32,7 +32,8 @@ func (g *gate) enter() (halvings int) {
 	return g.halvings
 }
 
-// leave ends a repair. halvings is the result of the repair's enter. throttled means that the repair was throttled.
+// leave ends a repair. halvings is what enter returned for the repair. throttled reports whether the store throttled a
+// call of the repair.
 func (g *gate) leave(halvings int, throttled bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -26,7 +26,7 @@ type comparison struct {
 	expected, stored []sideEntry
 	shares           audit.Digest // for a group: the sum of the digests of its parts
 
-	firstExpected, firstStored [1]sideEntry // memory of expected and stored; most places need no more
+	firstExpected, firstStored [1]sideEntry // memory for one entry on each side; most places have no more
 }
 
 // sideEntry is the part of an entry that a comparison needs.
@@ -39,7 +39,7 @@ type sideEntry struct {
 // joiner compares the required entries with the stored entries.
 type joiner struct {
 	run           *auditRun
-	finished      map[int]bool // readings of segments that are complete; the join ignores the entries of other readings
+	finished      map[int]bool // numbers of the readings that reached the end of their segment
 	suspects      *spool
 	sampledGroups map[placeID]bool // groups of the present file that are suspects, in the audit of a sample
 	buf           []byte
@@ -124,8 +124,8 @@ func (cs *comparisons) newComparison() *comparison {
 	return c
 }
 
-// addUnjoined adds the suspect of an entry that is not joined. In the audit of a sample, and in one of given suspects,
-// all entries are suspects. A sample has no places of unknown items, except groups.
+// addUnjoined adds the suspect of an entry that is not joined. The audit of a sample joins no entries, and neither does
+// an audit of given suspects. A sample leaves out a place whose item is unknown, unless the place is a group.
 func (j *joiner) addUnjoined(e *spooledEntry) error {
 	isSample, isGiven := j.run.o.Sample != nil, j.run.o.Items == nil
 	places := []audit.Entry{{Kind: e.Kind, Place: e.Place}}
@@ -145,7 +145,7 @@ func (j *joiner) addUnjoined(e *spooledEntry) error {
 	return j.add(suspect{sink: e.sink, item: e.Item, places: places})
 }
 
-// addSuspects adds the items to compare again because of a place that is not equal.
+// addSuspects adds the suspects of a place that is not equal: the items to compare again.
 func (j *joiner) addSuspects(id placeID, c *comparison) error {
 	places := []audit.Entry{{Kind: id.kind, Place: id.place}}
 	if id.kind == audit.Group {
@@ -174,7 +174,8 @@ func (j *joiner) addSuspects(id placeID, c *comparison) error {
 	return nil
 }
 
-// ownerReplaces reports whether the repair of a place for its owner also removes the entry that an item has there now.
+// ownerReplaces reports whether a repair that writes the owner's entry to the place also removes the entry that the
+// place holds now. stored is the item of the entry that the place holds now.
 func (c *comparison) ownerReplaces(kind audit.Kind, owner *sideEntry, stored item.Key) bool {
 	if stored == "" { // the item is unknown
 		return true
@@ -186,8 +187,9 @@ func (c *comparison) ownerReplaces(kind audit.Kind, owner *sideEntry, stored ite
 	return kind == audit.Row && !mayClaim
 }
 
-// owner returns the entry of the item that should own the place; nil if there is none. Of several claims, the smallest
-// key owns it. Of several items without a claim, the one that is stored there owns it.
+// owner returns the entry of the item that should own the place; nil if there is none. If several items claim the
+// place, the item with the smallest key owns it. If several items without a claim require the place, the item whose
+// entry is stored there owns it.
 func (c *comparison) owner() *sideEntry {
 	var owner *sideEntry
 	for i := range c.expected {
@@ -205,7 +207,7 @@ func (c *comparison) owner() *sideEntry {
 	return owner
 }
 
-// isEqual reports whether the place holds the required entry.
+// isEqual reports whether the place holds the required entry. A place without required entries must hold none.
 func (c *comparison) isEqual(kind audit.Kind) bool {
 	if kind == audit.Group {
 		var stored audit.Digest // zero: no group is stored

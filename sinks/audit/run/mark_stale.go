@@ -10,8 +10,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// markStale marks the wrong findings of an item as stale if another place of the item has a newer version. It also
-// compares the item in the sinks where it is not suspect, because these sinks may have the newer version.
+// markStale changes the verdict of an item's findings from Wrong to Stale if another place of the item has a newer
+// version. It also compares the item in the sinks where the item is not a suspect, because these sinks may have the
+// newer version.
 func (a *auditRun) markStale(ctx context.Context, checks []suspectCheck) error {
 	byItem := make(map[item.Key][]*suspectCheck)
 	var wrong []item.Key // items with a wrong finding
@@ -43,7 +44,8 @@ func (a *auditRun) markStale(ctx context.Context, checks []suspectCheck) error {
 	return nil
 }
 
-// checkOtherSinks compares items in the sinks that byItem has no check of, and adds these checks to byItem.
+// checkOtherSinks compares each item of keys in the sinks in which byItem has no check of the item. It adds the new
+// checks to byItem.
 func (a *auditRun) checkOtherSinks(
 	ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspectCheck,
 ) error {

@@ -12,8 +12,8 @@ import (
 // reads the places that the plans of the items give.
 func (a *auditRun) isNamed() bool { return a.o.Items == nil && a.o.ItemsSelected }
 
-// isWithoutJoin reports whether the audit does not join the entries of all items with all stored entries. Then the
-// places that it compares are counted.
+// isWithoutJoin reports whether the audit leaves out the join of the required with the stored entries. Then the recheck
+// counts the compared places; otherwise the join counts them.
 func (a *auditRun) isWithoutJoin() bool { return a.o.Sample != nil || a.o.Items == nil }
 
 // addNotes adds the notes about places of a named item that the audit does not search.
@@ -27,9 +27,9 @@ func (a *auditRun) addNotes(c *record.Change, suspects []*suspect) {
 	}
 }
 
-// compareShares compares the groups that a named item counts in, and adds the differing ones to the findings of the
-// check. If the contribution of the item differs, it ignores the groups, because the repair of the contribution changes
-// them.
+// compareShares reads the groups that a named item should count in, and adds a finding for each group that is not
+// equal. If the contribution of the item differs, compareShares ignores the groups, because the repair of the
+// contribution changes them.
 func (a *auditRun) compareShares(ctx context.Context, check *suspectCheck) error {
 	groups, ok := a.o.Sinks[check.sink].(audit.GroupSink)
 	differs := func(f audit.Finding) bool { return f.Verdict != audit.Equal }
@@ -45,8 +45,8 @@ func (a *auditRun) compareShares(ctx context.Context, check *suspectCheck) error
 	return err
 }
 
-// isRepeated reports whether a finding about a group was already reported, because several named items count in the
-// group. It notes that the finding is reported now.
+// isRepeated reports whether the group of a finding was already reported, because another named item counts in it, too.
+// It remembers the group. For a finding of another kind it returns false.
 func (a *auditRun) isRepeated(sink int, f *audit.Finding) bool {
 	if f.Kind != audit.Group {
 		return false

@@ -17,10 +17,12 @@ import (
 // itemsPerRead is the number of items that a recheck reads together.
 const itemsPerRead = 100
 
-// recheckRound compares the suspects that the round before left open. It returns false if there are none.
+// recheckRound compares the suspects that the previous round left open. In the first round these are the suspects of
+// the join. recheckRound returns false if there are none.
 //
-// Rounds continue until the findings of each suspect are settled. A difference counts if the item and its places are
-// the same in two rounds, versions included, and every consumer was past the first of the two rounds in between.
+// Rounds continue until the findings of each suspect are settled. A difference is settled if two consecutive rounds
+// find the same item and the same places, with the same versions. Between two rounds, the audit waits until every
+// consumer has passed the end of the first of them.
 func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err error) {
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
 	if err != nil {
@@ -64,7 +66,7 @@ func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err er
 type suspectID struct {
 	sink  int
 	item  item.Key
-	place string // place of a suspect whose item is unknown
+	place string // the place, if the item is unknown; otherwise ""
 }
 
 // recheckFile compares the suspects of the present file.
@@ -84,7 +86,8 @@ func (a *auditRun) recheckFile(ctx context.Context, open, next *spool) error {
 	return context.Cause(ctx)
 }
 
-// readSuspects reads the suspects of the present file. It joins the places of an item at one sink, without duplicates.
+// readSuspects reads the suspects of the present file. It merges the suspects of one item in one sink, and drops
+// duplicate places.
 func (a *auditRun) readSuspects(open *spool) (byItem map[item.Key][]*suspect, err error) {
 	all := make(map[suspectID]*suspect)
 	err = open.each(a.work.File, func(b []byte) error {
@@ -119,8 +122,8 @@ func (a *auditRun) readSuspects(open *spool) (byItem map[item.Key][]*suspect, er
 	return byItem, nil
 }
 
-// moveGroups moves the places of groups from byItem to work.Groups, because groups are compared with sums. The item of
-// a group is unknown.
+// moveGroups moves the places of groups from byItem to work.Groups, because a later phase compares groups with the sums
+// of their contributions. A group belongs to no single item: its key in byItem is "".
 func (a *auditRun) moveGroups(byItem map[item.Key][]*suspect) {
 	isGroup := func(place audit.Entry) bool { return place.Kind == audit.Group }
 	var remaining []*suspect
@@ -141,7 +144,8 @@ func (a *auditRun) moveGroups(byItem map[item.Key][]*suspect) {
 	}
 }
 
-// recheckItems compares the suspects of some items, several concurrently, and handles the results in the order of keys.
+// recheckItems compares the suspects of the items with the given keys, several concurrently. It handles the results in
+// the order of keys, and adds the suspects to compare again to next.
 func (a *auditRun) recheckItems(
 	ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool,
 ) error {
@@ -202,8 +206,8 @@ func (a *auditRun) addChecks(checks []suspectCheck, it *Item, suspects []*suspec
 	return checks
 }
 
-// includesItem reports whether the audit includes an item. It includes a removed item, because it is unknown whether
-// the condition was true for it. It also includes an item if the condition fails.
+// includesItem reports whether the audit includes an item. A removed item is included, because it is unknown whether
+// the item met the condition. An item is also included if the condition returns an error.
 func (a *auditRun) includesItem(c *record.Change) bool {
 	if a.o.ItemCondition == nil || c.Removed() {
 		return true
@@ -212,7 +216,7 @@ func (a *auditRun) includesItem(c *record.Change) bool {
 	return selected || err != nil
 }
 
-// groupPlace is the place of a group that differs from the sum of the contributions that were read.
+// groupPlace identifies a group to compare with the sum of its contributions. Sink is an index in Options.Sinks.
 type groupPlace struct {
 	Sink  int
 	Place []byte // JSON writes it as base64, because a place is not text

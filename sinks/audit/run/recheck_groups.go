@@ -41,8 +41,8 @@ func (a *auditRun) recheckGroups(ctx context.Context) error {
 	return nil
 }
 
-// compareGroups compares groups of a sink with their sums and reports the differences. It compares the groups that
-// change meanwhile again, and reports those that are still Busy in the last round. n is the index of the sink.
+// compareGroups compares groups of a sink with their sums, and reports the differences. n is the index of the sink. A
+// group that changes meanwhile is compared again. If the group still changes in the last round, it is reported as Busy.
 func (a *auditRun) compareGroups(ctx context.Context, n int, groups audit.GroupSink, places []string) error {
 	for round := 1; len(places) > 0; round++ {
 		a.o.WaitForStream(ctx)
@@ -77,11 +77,12 @@ func (a *auditRun) reportFinding(sink int, f *audit.Finding) error {
 	return a.report.add(line{Sink: a.o.Sinks[sink].Name(), Finding: f})
 }
 
-// maxSampledGroups is the maximum number of groups of a sink in a sample: each is read twice.
+// maxSampledGroups is the maximum number of groups of a sink in a sample. The number is limited because each group is
+// read twice.
 const maxSampledGroups = 1000
 
-// chooseGroups returns the places of the groups to compare. If a sample has too many groups, it chooses some of them,
-// and each audit chooses different groups.
+// chooseGroups returns the places of the groups to compare. If a sample has more than maxSampledGroups groups, it
+// chooses some of them. Different audits choose different groups.
 func (a *auditRun) chooseGroups(places []string) []string {
 	if a.o.Sample == nil || len(places) <= maxSampledGroups {
 		return places

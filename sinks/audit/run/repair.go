@@ -30,8 +30,8 @@ type RepairOptions struct {
 const DefaultRepairConcurrency = 16
 
 const (
-	repairsInBatch = 100 // findings that are kept in memory with their items; the items are read together
-	maxRepairTries = 4   // tries of a repair that loses against concurrent writes
+	repairsInBatch = 100 // number of findings that are kept in memory; their items are read together
+	maxRepairTries = 4   // number of tries of a repair that loses against other writes
 )
 
 // Repairer repairs findings, several of them concurrently. One goroutine calls Add for each finding, and Flush at the
@@ -44,13 +44,12 @@ const (
 //
 // A repair can lose against another write between its read and its own write. Then it reads the place again, a few
 // times: it repairs the remaining difference, or finds that another write changed the place. A throttled repair waits
-// and tries again, and for some time fewer repairs run concurrently. A damaged entry is refused, which is not an error.
-// After any other error no new repair begins; the running repairs end, and then the error is returned.
+// and tries again, and for some time fewer repairs run concurrently. The repair of a damaged entry is refused, and this
+// is not an error. After any other error no new repair begins; the running repairs end, and then the error is returned.
 //
-// A repair may have written an old state of an item into an empty place, if the item changed after it was read. The
-// version of a place would show this, but an empty place has none, and the record of the change may be lost. So the
-// Repairer reads the items again after the writes. A place that differs from the plan of the changed item is reported
-// as moved.
+// If an item changes after it was read, a repair may write an old state of the item into an empty place. An empty place
+// has no version that would reveal this, and the record of the change may be lost. So the Repairer reads the items
+// again after the writes. A place that differs from the plan of the changed item is reported as moved.
 type Repairer struct {
 	o     RepairOptions
 	batch []repairedFinding
@@ -75,8 +74,8 @@ func NewRepairer(o RepairOptions) *Repairer {
 	return &Repairer{o: o, gate: newGate(o.Concurrency)}
 }
 
-// Add adds a finding that differs. The finding must not be a group's. If the batch is full, Add repairs it, and blocks
-// meanwhile. After an error the Repairer must not be used any more.
+// Add adds a finding whose verdict is a difference. Its kind must not be Group. If the batch is full, Add repairs it,
+// and blocks meanwhile. After an error the Repairer must not be used any more.
 func (r *Repairer) Add(ctx context.Context, sink int, f *audit.Finding) error {
 	r.batch = append(r.batch, repairedFinding{sink: sink, finding: *f})
 	if len(r.batch) < repairsInBatch {
@@ -85,8 +84,8 @@ func (r *Repairer) Add(ctx context.Context, sink int, f *audit.Finding) error {
 	return r.Flush(ctx)
 }
 
-// Flush repairs the remaining findings. It returns after all repairs have ended. Its error is that of a repair, or the
-// cause of ctx. After an error no repair begins.
+// Flush repairs the remaining findings. It returns after all repairs have ended. It returns the first error, or the
+// cause of ctx. After an error no new repair begins.
 func (r *Repairer) Flush(ctx context.Context) error {
 	defer func() { r.batch = r.batch[:0] }()
 	if err := r.readItems(ctx); err != nil {
@@ -121,7 +120,7 @@ func (r *Repairer) Flush(ctx context.Context) error {
 	return err
 }
 
-// readItems sets the items of the batch.
+// readItems reads the items of the batch, and sets the item of each finding.
 func (r *Repairer) readItems(ctx context.Context) error {
 	var keys []item.Key
 	for i := range r.batch {
@@ -231,7 +230,8 @@ func relatedFindings(batch []repairedFinding) (chains [][]int) {
 	return chains
 }
 
-// placeKind returns a name for the kind of an entry. All kinds of entries about a row have the same name.
+// placeKind returns the kind of an entry as a text. For a claim and an owner it returns "row", because both are about a
+// row.
 func placeKind(k audit.Kind) string {
 	if k == audit.Claim || k == audit.Owner {
 		return string(audit.Row)
@@ -239,7 +239,8 @@ func placeKind(k audit.Kind) string {
 	return string(k)
 }
 
-// placeOf returns the row of a claim, and the whole place of other findings.
+// placeOf returns the place of a finding. The place of a claim has a row and an item's key: of these, placeOf returns
+// the row.
 func placeOf(f *audit.Finding) string {
 	if placeKind(f.Kind) != string(audit.Row) {
 		return f.Place
@@ -248,7 +249,7 @@ func placeOf(f *audit.Finding) string {
 	return row
 }
 
-// refusal returns the reason why a finding cannot be repaired; "" if its item is known.
+// refusal returns the reason why a finding cannot be repaired; "" if its item is known and can be decoded.
 func (b *repairedFinding) refusal() string {
 	switch {
 	case b.item == nil:

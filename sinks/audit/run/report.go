@@ -43,7 +43,7 @@ type Header struct {
 	Open int64 `json:"open,omitempty"`
 }
 
-// Sample selects some segments of the table, and the segments with the same numbers of each sink.
+// Sample selects some segments of the table. Of each sink, it selects the segments with the same numbers.
 type Sample struct {
 	Segments []int `json:"segments"` // numbers, from 0
 	Of       int   `json:"of"`       // number of all segments
@@ -68,8 +68,9 @@ func openReport(path string, length int64) (*report, error) {
 	return &report{file: f, w: bufio.NewWriter(f), length: length}, nil
 }
 
-// cutReport cuts the report in a file to length, and sets the file's offset to its end. It returns an error if the file
-// is shorter, or if the audit begins and the file has something else than a report.
+// cutReport cuts the file f to length, and moves its offset to the end. It returns an error if the file is shorter than
+// length. If length is 0, the audit begins: then cutReport also returns an error if the file has content that is not a
+// report.
 func cutReport(f *os.File, path string, length int64) error {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -107,10 +108,10 @@ func (r *report) flush() error { return r.w.Flush() }
 // close writes all lines to the file, and closes it.
 func (r *report) close() error { return errors.Join(r.w.Flush(), r.file.Sync(), r.file.Close()) }
 
-// OpenAfter returns the number of entries, items and sinks that stay open if an audit compares only the findings that a
-// report lists. The first audit did not compare them, and its report does not list them, so the new audit is
-// incomplete. The new audit covers the named sinks; nil means all sinks. h and s are the header and the summary of the
-// report. s is nil if the first audit did not end.
+// OpenAfter is for an audit that compares only the findings in the report of an earlier audit. It returns the number of
+// entries, items and sinks that the earlier audit left open and did not list, so that they stay open. h and s are the
+// header and the summary of the report. s is nil if the earlier audit did not end. sinks has the names of the sinks
+// that the new audit compares; nil means all sinks.
 func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	if s == nil {
 		return h.Open + 1 // the audit did not end
@@ -129,8 +130,8 @@ func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	return open
 }
 
-// ReadReport reads a saved report, and calls visit with each finding. It returns the header, and the summary: nil if
-// the audit did not end.
+// ReadReport reads a saved report, and calls visit with each finding. It returns the header and the summary. The
+// summary is nil if the audit did not end.
 func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*Header, *Summary, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -32,8 +32,9 @@ type spool struct {
 	lengths [buckets]int64 // lengths of the files, without pending bytes
 }
 
-// openSpool opens the spool in a folder, and creates the folder if it is missing. It cuts the files to lengths, their
-// lengths at the last checkpoint, because later records are written again. With nil lengths it empties the files.
+// openSpool opens the spool in a folder, and creates the folder if it is missing. lengths has the lengths of the files
+// at the last checkpoint. openSpool cuts the files to these lengths, because later records are written again. If
+// lengths is nil, the files become empty.
 func openSpool(dir string, lengths []int64) (*spool, error) {
 	if err := private.MkdirAll(dir); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ type spooledPage struct {
 // usualEntryBytes is the usual size of an encoded entry, in bytes.
 const usualEntryBytes = 128
 
-// encodedEntry locates an entry in encodedEntries.
+// encodedEntry locates an entry in spooledPage.encodedEntries.
 type encodedEntry struct {
 	hash uint64
 	end  int // end of the entry in encodedEntries
@@ -55,9 +55,9 @@ func (a *auditRun) spoolItems(ctx context.Context, entries *spool) error {
 	})
 }
 
-// readAll calls read for each of the sources, at most limit at once. read sends its results. readAll calls take with
-// each result, one after the other. After an error it reads and takes nothing more. It returns after all reads have
-// ended.
+// readAll calls read for each source. At most limit calls run at once. read sends its results to the channel results,
+// and readAll calls take with each result, one after the other. After an error, readAll reads and takes nothing more.
+// It returns after all reads have ended.
 func readAll[S, R any](
 	ctx context.Context, limit int, sources []S, read func(ctx context.Context, source S, results chan<- R) error,
 	take func(R) error,
@@ -131,7 +131,8 @@ func (a *auditRun) checkpointIfDue(s *spool, lengths *[]int64) error {
 	return a.checkpoint(s, lengths)
 }
 
-// checkpoint stores the progress with the lengths of a spool's files, which it sets in the progress.
+// checkpoint flushes a spool, sets lengths to the lengths of its files, and stores the progress. lengths must point to
+// a field of a.work.
 func (a *auditRun) checkpoint(s *spool, lengths *[]int64) error {
 	flushed, err := s.flush()
 	if err != nil {

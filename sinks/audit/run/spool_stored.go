@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// segment is a part of a sink's contents that is listed concurrently with the others. A segment whose reading was
-// interrupted is read again, with a new number of the reading.
+// segment is a part of a sink's contents. Several segments are listed concurrently. If the reading of a segment is
+// interrupted, the segment is read again, and the new reading has another number.
 type segment struct {
 	sink, number int
 	reading      int // number of this reading, unique in the audit
@@ -118,7 +118,7 @@ func (a *auditRun) list(ctx context.Context, s segment, listed chan<- listedEntr
 	return nil
 }
 
-// EachStored calls do with each stored entry of a sink of o. It blocks while it reads.
+// EachStored calls do with each stored entry of o.Sinks[sink]. It blocks while it reads.
 func EachStored(ctx context.Context, o Options, sink int, do func(audit.Entry) error) error {
 	o.setDefaults()
 	a := auditRun{o: o}

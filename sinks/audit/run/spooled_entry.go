@@ -13,7 +13,7 @@ type spooledEntry struct {
 	audit.Entry      // without its Version
 	sink        int  // index in the audited sinks
 	stored      bool // the sink holds it; false: the sink should hold it
-	suspect     bool // the recheck compares the entry's item or place without a join
+	suspect     bool // the entry is not joined: the recheck compares its item or place
 	reading     int  // number of the reading that found a stored entry
 }
 
@@ -81,11 +81,11 @@ func parseEntry(b []byte) (e spooledEntry, err error) {
 	return e, nil
 }
 
-// suspect is an item whose entries in one sink differ or differed in the last round.
+// suspect is what the recheck compares in one sink: an item, or a place whose item is unknown.
 type suspect struct {
 	sink         int
 	item         item.Key
-	places       []audit.Entry // stored entries that name the item, with kind and place only
+	places       []audit.Entry // stored entries of the item; Compare uses their Kind and Place
 	lastFindings [16]byte      // digest of the last round's findings; zero before the first round
 }
 

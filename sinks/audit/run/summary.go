@@ -50,8 +50,8 @@ type SinkSummary struct {
 	UpperBound *float64 `json:"upper_bound,omitempty"`
 }
 
-// Left returns the number of findings, plus the items that could not be compared. It does not count groups whose sums
-// the configuration makes incomparable.
+// Left returns the number of findings plus the number of undecodable items. It does not count the groups of a sink
+// whose configuration makes a comparison impossible.
 func (s *Summary) Left() int64 {
 	n := s.Undecodable
 	for i := range s.Sinks {

@@ -19,15 +19,15 @@ import (
 type suspectCheck struct {
 	*suspect
 	change      *record.Change  // nil if the item is unknown
-	findings    []audit.Finding // without the equal findings and those of claims that rightly wait
+	findings    []audit.Finding // keepDifferences drops the verdicts Equal and Waiting
 	compared    int             // number of findings, including the equal ones
 	undecodable error           // error of an item that cannot be decoded
 	moved       bool            // the item changed while its places were read
 	err         error
 }
 
-// keepDifferences drops the findings that are equal, or rightly wait. Without the item, it is unknown whether a place
-// is extra, or belongs to a new item.
+// keepDifferences drops the findings with the verdicts Equal and Waiting. If the item of a place is unknown, a
+// difference becomes Skipped: the place may be extra, or may belong to a new item.
 func (c *suspectCheck) keepDifferences() {
 	c.compared = len(c.findings)
 	c.findings = slices.DeleteFunc(c.findings, func(f audit.Finding) bool {
@@ -68,9 +68,9 @@ func (a *auditRun) runCheck(ctx context.Context, check *suspectCheck) {
 	})
 }
 
-// findMoved reads the items with findings once more, and sets moved for those that changed. The item of a check was
-// read before its places. It may have changed before the places were read, and back before the next round. So an equal
-// item in two rounds proves nothing unless the item was also read after its places.
+// findMoved reads the items with findings once more, and sets moved in the checks of items that changed. An item is
+// first read before its places. It may change before its places are read, and change back before the next round. Two
+// rounds with an equal item therefore prove something only if the item is also read after its places.
 func (a *auditRun) findMoved(ctx context.Context, checks []suspectCheck) error {
 	if a.o.NoWriters {
 		return nil
@@ -122,7 +122,7 @@ func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
 		return err
 	}
 	if check.moved {
-		digest = movedDigest // equals no later digest: the findings of the next round are the first of two
+		digest = movedDigest // equals no other digest, so the next round counts as the first of two equal rounds
 	}
 	isSettled := a.isSettled(check, digest)
 	isLastRound := a.work.Round >= a.o.MaxRounds
@@ -148,11 +148,12 @@ func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
 	return nil
 }
 
-// movedDigest stands for the findings about an item that changed while its places were read.
+// movedDigest replaces the digest of the findings if the item changed while its places were read.
 var movedDigest = [16]byte{1}
 
-// isSettled reports whether the suspect needs no other check: a change in flight cannot explain its findings, or they
-// are the same as in the round before. digest is that of the findings.
+// isSettled reports whether the suspect needs no other check. This is so if no other process writes, if the findings
+// are the same as in the previous round, or if a change in flight explains none of the findings. digest is the digest
+// of the findings.
 func (a *auditRun) isSettled(check *suspectCheck, digest [16]byte) bool {
 	if a.o.NoWriters && check.findings[0].Verdict != audit.Busy {
 		return true
@@ -165,7 +166,7 @@ func (a *auditRun) isSettled(check *suspectCheck, digest [16]byte) bool {
 	})
 }
 
-// setBusy makes the findings Busy that a change in flight may explain.
+// setBusy sets the verdict Busy in each finding that a change in flight may explain.
 func (c *suspectCheck) setBusy() {
 	for i := range c.findings {
 		if mayMove(&c.findings[i]) {
@@ -174,8 +175,8 @@ func (c *suspectCheck) setBusy() {
 	}
 }
 
-// mayMove reports whether a change in flight may explain a finding: it is a difference, or one that a dead letter
-// explains.
+// mayMove reports whether a change in flight may explain a finding. This is so for a difference, also if a dead letter
+// explains it.
 func mayMove(f *audit.Finding) bool {
 	return f.Verdict.Differs() || f.Verdict == audit.Held && f.Underlying.Differs()
 }

@@ -32,7 +32,8 @@ type Table struct {
 	budget *Budget
 }
 
-// OpenTable describes the table of cfg, which must have only one. budget counts the units that the Lookup consumes.
+// OpenTable has DynamoDB describe the source table of cfg. cfg must have exactly one table. budget counts the units
+// that the Lookup consumes.
 func OpenTable(
 	ctx context.Context, sdk awssdk.Config, cfg *config.Config, decoder record.DecoderOptions, budget *Budget,
 ) (*Table, error) {
@@ -68,7 +69,7 @@ func (t *Table) Scan(
 	})
 }
 
-// NewSample selects n of segments at random.
+// NewSample chooses n segments at random, of the given number of segments.
 func NewSample(n, segments int) *Sample {
 	chosen := rand.Perm(segments)[:n]
 	slices.Sort(chosen)

@@ -53,7 +53,7 @@ func (t *tableLookup) Read(ctx context.Context, keys []item.Key) ([]Item, error)
 	return items, nil
 }
 
-// readBatch reads up to itemsPerRead keys, and sets their items.
+// readBatch reads the items with the given keys into items, in the order of keys. There are at most itemsPerRead keys.
 func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, items []Item) error {
 	byKey := make(map[item.Key]*Item, len(keys))
 	var unread []map[string]types.AttributeValue
@@ -129,7 +129,7 @@ func (t *tableLookup) addResponse(
 	return nil
 }
 
-// setItem sets an item that was read.
+// setItem decodes an item that the table returned, and sets it in byKey.
 func (t *tableLookup) setItem(attributes map[string]types.AttributeValue, byKey map[item.Key]*Item) error {
 	image, err := sdkvalue.Image(attributes)
 	if err != nil {

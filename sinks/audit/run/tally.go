@@ -76,7 +76,8 @@ func (t *sinkTally) undecidedEntries() int64 {
 }
 
 // upperBound returns the upper limit of the share of differing entries, with a confidence of 95 % (one-sided, Clopper
-// and Pearson). At that share, one of twenty samples of examined entries has no more than differing that differ.
+// and Pearson). examined is the number of entries in the sample, and differing is the number of them that differ. If
+// the returned share of all entries differed, only one sample in twenty would have so few differing entries.
 func upperBound(differing, examined int64) float64 {
 	if examined == 0 || differing >= examined {
 		return 1

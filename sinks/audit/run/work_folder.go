@@ -23,7 +23,7 @@ type phase string
 const (
 	readItems     phase = "items"   // the required entries of the items are spooled
 	readSinks     phase = "sinks"   // the stored entries of the sinks are spooled
-	compare       phase = "compare" // the two sides are joined: differing places become suspects
+	compare       phase = "compare" // required and stored entries are joined: differing places become suspects
 	recheck       phase = "recheck" // each suspect is compared until it stops changing
 	recheckGroups phase = "groups"  // groups are compared with the sums of contributions
 	finished      phase = "finished"
@@ -38,7 +38,7 @@ type workState struct {
 	Header  Header
 	Phase   phase
 	Parts   map[string]part // progress of the parts of the table, by id
-	Reads   int             // number of times that reading a segment began
+	Reads   int             // number of readings of segments that began
 	Read    map[string]int  // segments of sinks that were read to their end, each with the number of its reading
 	Entries []int64         // lengths of the files of entries
 	Round   int             // number of the present round of rechecks
