@@ -66,7 +66,7 @@ func (s *Source) openFile(in inputs.File, from inputPosition) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, free, err := inputs.Decompress(&inputs.CountingReader{Reader: raw, N: &s.bytesRead})
+	plain, free, err := inputs.Decompress(in.Path, &inputs.CountingReader{Reader: raw, N: &s.bytesRead})
 	if err != nil {
 		_ = raw.Close()
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
@@ -16,8 +17,9 @@ import (
 
 // Decompress returns a reader of the decompressed content of r, and a function that frees the reader. It recognizes
 // gzip with several members and zstd with several frames by their first bytes, and does not change other content.
-// Errors of the decompression name the format and say what to do. Errors of r are unchanged.
-func Decompress(r io.Reader) (io.Reader, func(), error) {
+// name is the name of the file: if it ends in .gz or .zst, an empty file is an error, because compressed data is never
+// empty. Errors of the decompression name the format and say what to do. Errors of r are unchanged.
+func Decompress(name string, r io.Reader) (io.Reader, func(), error) {
 	raw := &rawReader{r: r}
 	packed := bufio.NewReaderSize(raw, 64<<10)
 	head, err := packed.Peek(4)
@@ -30,8 +32,10 @@ func Decompress(r io.Reader) (io.Reader, func(), error) {
 		return openGzip(packed, raw)
 	case bytes.HasPrefix(head, zstdMagic), isSkippableFrame(head):
 		return openZstd(packed, raw)
-	case isCutZstd:
+	case isCutZstd, len(head) == 0 && strings.HasSuffix(name, ".zst"):
 		return nil, nil, raw.unpackError("zstd", io.ErrUnexpectedEOF)
+	case len(head) == 0 && strings.HasSuffix(name, ".gz"):
+		return nil, nil, raw.unpackError("gzip", io.ErrUnexpectedEOF)
 	}
 	return packed, func() {}, nil
 }

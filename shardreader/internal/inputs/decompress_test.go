@@ -31,7 +31,7 @@ func TestDecompress(t *testing.T) {
 		}
 	}
 	for name, b := range map[string][]byte{"plain": text, "gzip": gz.Bytes(), "zstd": zs.Bytes()} {
-		r, free, err := inputs.Decompress(bytes.NewReader(b))
+		r, free, err := inputs.Decompress("f", bytes.NewReader(b))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -42,7 +42,7 @@ func TestDecompress(t *testing.T) {
 		if name == "plain" {
 			continue
 		}
-		r, free, err = inputs.Decompress(bytes.NewReader(b[:len(b)-5]))
+		r, free, err = inputs.Decompress("f", bytes.NewReader(b[:len(b)-5]))
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -64,12 +64,23 @@ func TestDecompress_ErrorOfTheReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("connection reset")
-	r, free, err := inputs.Decompress(io.MultiReader(bytes.NewReader(gz.Bytes()[:gz.Len()-20]), iotest.ErrReader(broken)))
+	r, free, err := inputs.Decompress("f", io.MultiReader(bytes.NewReader(gz.Bytes()[:gz.Len()-20]), iotest.ErrReader(broken)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer free()
 	if _, err = io.ReadAll(r); !errors.Is(err, broken) || err.Error() != broken.Error() {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Compressed data is never empty: an empty file was cut short. Other files may be empty.
+func TestDecompress_EmptyFile(t *testing.T) {
+	for name, format := range map[string]string{"a.jsonl.zst": "zstd", "a.json.gz": "gzip", "a.jsonl": ""} {
+		_, _, err := inputs.Decompress(name, strings.NewReader(""))
+		if want := "the " + format + " data is cut short"; format == "" && err != nil ||
+			format != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

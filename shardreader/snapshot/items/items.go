@@ -132,7 +132,7 @@ func readHead(path string) (head []byte, changed time.Time, err error) {
 	case !about.Mode().IsRegular():
 		return nil, changed, errNotFile(path)
 	}
-	plain, free, err := inputs.Decompress(f)
+	plain, free, err := inputs.Decompress(path, f)
 	if err != nil {
 		return nil, changed, fmt.Errorf("%s: %w", path, err)
 	}
@@ -170,7 +170,7 @@ func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (s
 		return nil, errors.Join(changedError(id), f.Close())
 	}
 	r := &reader{snapshot: s, file: id, f: f, items: skip}
-	plain, free, err := inputs.Decompress(&inputs.CountingReader{Reader: f, N: &r.storedBytes})
+	plain, free, err := inputs.Decompress(id, &inputs.CountingReader{Reader: f, N: &r.storedBytes})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
 	}
