@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -114,8 +115,11 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
 			return Usagef("there is no command %q; %s", args[0], hint)
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+		PersistentPreRunE: func(c *cobra.Command, args []string) error {
 			logs.levelGiven = c.Flags().Changed("log-level")
+			if err := refuseEmpty(c, args); err != nil {
+				return err
+			}
 			return prof.start()
 		},
 		SilenceUsage:  true,
@@ -144,6 +148,22 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
 	return root
 }
 
+// refuseEmpty returns an error if an argument or the value of a flag is empty. The usual cause is a variable of the
+// shell that is not set. Most commands would take the empty value for "all" or for the current folder.
+func refuseEmpty(c *cobra.Command, args []string) error {
+	if slices.Contains(args, "") {
+		return Usagef("an argument is empty: give a value, or leave the argument out")
+	}
+	for _, name := range flagNames(c) {
+		f := c.Flags().Lookup(strings.TrimPrefix(name, "--"))
+		isEmpty := f != nil && slices.Contains([]string{"", "[]", `[""]`}, f.Value.String())
+		if isEmpty && f.Changed {
+			return Usagef("%s is empty: give a value, or leave the flag out", name)
+		}
+	}
+	return nil
+}
+
 // namedFlagError is an error of pflag that has the name of an unknown flag.
 type namedFlagError interface {
 	error
@@ -168,13 +188,17 @@ func help(c *cobra.Command, args []string) error {
 // usageOfFlag matches the beginning of a help line about a flag.
 var usageOfFlag = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z0-9-]+)`)
 
-// nearFlag returns a hint such as "did you mean --sink?", or "" if no flag has a similar name.
-func nearFlag(c *cobra.Command, name string) string {
-	var names []string
+// flagNames returns the flags that the help of a command shows, such as "--sink".
+func flagNames(c *cobra.Command) (names []string) {
 	for _, match := range usageOfFlag.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
 		names = append(names, match[1])
 	}
-	hint := yamlbind.Hint("--"+name, names, "")
+	return names
+}
+
+// nearFlag returns a hint such as "did you mean --sink?", or "" if no flag has a similar name.
+func nearFlag(c *cobra.Command, name string) string {
+	hint := yamlbind.Hint("--"+name, flagNames(c), "")
 	if !strings.HasPrefix(hint, "did you mean") {
 		return ""
 	}

@@ -76,13 +76,6 @@ stay until --to moves them to another sink, or --discard removes them.`,
   tablewake redrive -c tablewake.yaml --local out --sink on_completed --key 'ORDER%231,META' --class write --discard`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			for _, name := range []string{"sink", "to", "key", "class", "show"} {
-				flag := c.Flags().Lookup(name)
-				isEmpty := flag.Value.String() == "" || flag.Value.String() == "[]"
-				if flag.Changed && isEmpty {
-					return cli.Usagef("--%s is empty, which would select all letters: give a value, or leave the flag out", name)
-				}
-			}
 			return o.run(c.Context(), s)
 		},
 	}
@@ -206,7 +199,11 @@ func (o *options) deliver(
 	if !o.notify {
 		opts = append(opts, sinks.SuppressEvents("redrive"))
 	}
-	p, err := o.Assemble(ctx, cfg, opened, cli.NewWarnLogger(bar, o.verbose), opts...)
+	stores := opened
+	if o.dryRun {
+		stores = sinks.PlanOnly() // the real stores would record that the sinks have started
+	}
+	p, err := o.Assemble(ctx, cfg, stores, cli.NewWarnLogger(bar, o.verbose), opts...)
 	if err != nil {
 		return err
 	}
