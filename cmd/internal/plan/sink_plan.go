@@ -39,7 +39,7 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 		p.Todo = "it holds nothing, and takes the settings at its next start: redrive its dead letters then"
 		p.Command = "tablewake redrive " + flags + " --sink " + c.Sink
 	case c.Kind == sinks.Changed:
-		p.Todo = "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or accept it, and what was written stays as it is until `tablewake audit " + flags + " --sink " + c.Sink + " --repair` fixes it"
+		p.Todo = "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or accept it, and what was written stays as it is until an audit and its repair fix it: `tablewake audit " + flags + " --sink " + c.Sink + "`, then the same with --repair and its report"
 		p.Command = "tablewake adopt " + flags + " --sink " + c.Sink
 	case c.Kind == sinks.Added:
 		p.Change = "new"

@@ -75,11 +75,11 @@ func (o owner) check(dir string, cfg *config.Config) error {
 	switch {
 	case o.Pipeline != cfg.Name:
 		return fmt.Errorf("%s was written by the pipeline %s, and %s has the name %s: "+
-			"--fresh empties the folder first, or give --local another one", dir, o.Pipeline, cfg.File, cfg.Name)
+			"give --local another folder; `tablewake replay --fresh` empties this one first", dir, o.Pipeline, cfg.File, cfg.Name)
 	case o != newOwner(cfg):
 		return fmt.Errorf(
 			"%s was written with other source tables than %s names: the keys of items differ where there are several; "+
-				"--fresh empties the folder first, or give --local another one", dir, cfg.File)
+				"give --local another folder; `tablewake replay --fresh` empties this one first", dir, cfg.File)
 	}
 	return nil
 }
