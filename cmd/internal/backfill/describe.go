@@ -204,8 +204,10 @@ func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 	if !info.Time.IsZero() {
 		r.SourceTime = &info.Time
 	}
-	for _, err := range j.problemsOf(ctx, snap) {
-		r.addProblem(err)
+	for _, check := range j.sourceChecks(ctx, snap) {
+		if err := check(); err != nil {
+			r.addProblem(err)
+		}
 	}
 	return nil
 }

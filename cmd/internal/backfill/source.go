@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -95,8 +94,10 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	info := snap.Info()
 	j.asOf = info.Time
-	if problems := j.problemsOf(ctx, snap); len(problems) > 0 {
-		return nil, problems[0]
+	for _, check := range j.sourceChecks(ctx, snap) {
+		if err := check(); err != nil {
+			return nil, err
+		}
 	}
 	j.warnOfArchives(info.Time)
 
@@ -153,11 +154,15 @@ func (j *job) checkStored(ctx context.Context, stored state.Backfill, source str
 	return j.checkAge(ctx, stored)
 }
 
-// problemsOf returns the reasons why a snapshot cannot be read into the sinks.
-func (j *job) problemsOf(ctx context.Context, snap snapshot.Snapshot) []error {
+// sourceChecks returns the checks of whether a snapshot can be read into the sinks. The last one makes calls.
+func (j *job) sourceChecks(ctx context.Context, snap snapshot.Snapshot) []func() error {
 	info := snap.Info()
-	checked := []error{j.checkTable(info), j.checkTime(info.Time), j.checkView(ctx, info), j.checkKeys(ctx, snap)}
-	return slices.DeleteFunc(checked, func(err error) bool { return err == nil })
+	return []func() error{
+		func() error { return j.checkTable(info) },
+		func() error { return j.checkTime(info.Time) },
+		func() error { return j.checkView(ctx, info) },
+		func() error { return j.checkKeys(ctx, snap) },
+	}
 }
 
 // checkTable returns an error if the snapshot belongs to another table than that of the file.
