@@ -29,7 +29,7 @@ func TestBackfill_ByExport(t *testing.T) {
 	second.reads(t)
 
 	earliest := w.prepare(t)
-	if code, out := w.run(t, backfillArgs("--export", full)...); code != 1 || !strings.Contains(out, "the source shows the table of") {
+	if code, out := w.run(t, backfillArgs("--export", full)...); code != 1 || !strings.Contains(out, "the source shows the table as of") {
 		t.Errorf("an export of before the floor (%d):\n%s", code, out)
 	}
 	time.Sleep(time.Until(earliest.Add(time.Second)))
