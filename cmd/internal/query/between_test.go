@@ -70,7 +70,7 @@ func TestQuery_NumberKeys(t *testing.T) {
 	if n, said := query(cli.ExitOK, "--pk", "10"); n != 0 || !strings.Contains(said, `--pk '{"N":"10"}'`) {
 		t.Errorf("the text finds %d rows: %s", n, said)
 	}
-	for between, want := range map[string]int{``: 1, `{"N":"9"},{"N":"10"}`: 1, `{"N":"9"},`: 1, `,{"N":"9"}`: 0} {
+	for between, want := range map[string]int{`{"N":"1"},`: 1, `{"N":"9"},{"N":"10"}`: 1, `{"N":"9"},`: 1, `,{"N":"9"}`: 0} {
 		if n, said := query(cli.ExitOK, "--pk", `{"N":"10.0"}`, "--between", between); n != want {
 			t.Errorf("between %s there are %d rows, want %d: %s", between, n, want, said)
 		}
