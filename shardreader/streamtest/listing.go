@@ -36,8 +36,8 @@ func (st *Stream) Show(shardIDs ...string) {
 	st.change(shardIDs, func(sh *shard) { sh.hidden, sh.listedFrom = false, time.Time{} })
 }
 
-// ListOpen(true, ...) makes DescribeStream list shards as open, even if they are closed. ListOpen(false, ...) ends
-// that. The service lists a parent as open for some time after its child is listed.
+// ListOpen with true makes DescribeStream list shards as open, even if they are closed. ListOpen with false ends that.
+// The service lists a parent as open for some time after its child is listed.
 func (st *Stream) ListOpen(open bool, shardIDs ...string) {
 	st.change(shardIDs, func(sh *shard) { sh.listedOpen = open })
 }
