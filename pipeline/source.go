@@ -128,7 +128,7 @@ func (f CommitterFunc) Commit(ctx context.Context, partition string, p Position)
 }
 
 // Control lets a source control the run that reads it. All methods return at once and are safe for concurrent use. They
-// accept partitions of which no page was read yet. They do nothing after the run has ended. [Pauser.Pause] and
+// accept a partition before its first page was read. They do nothing after the run has ended. [Pauser.Pause] and
 // [Controlled.Control] must not call them.
 type Control interface {
 	// Drain has the run write the changes of the given partitions without waiting for batches to fill. This applies to

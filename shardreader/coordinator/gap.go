@@ -47,15 +47,15 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	}
 }
 
-// streamHasUnread is called for a shard of which no record was read. It reports whether the stream still keeps all
-// records of the shard that should be read. at is the present time; zero if unknown.
+// streamHasUnread is called for a shard without a read record. It reports whether the stream still keeps all records of
+// the shard that should be read. at is the present time; zero if unknown.
 func (c *Coordinator) streamHasUnread(a *assignment, at time.Time) bool {
 	return a.row.First == "" || c.isYoung(a.row, at) || c.streamHasStart(a, at)
 }
 
-// noteUnreadLost handles a shard of which no record was read, if the stream may have dropped records of the shard. If
-// reading starts at a time, the oldest record left shows whether the dropped records are older than that time. If
-// reading does not start at a time, the dropped records are lost.
+// noteUnreadLost handles a shard without a read record whose records the stream may have dropped. If reading starts at
+// a time, the oldest record left shows whether the dropped records are older than that time. If reading does not start
+// at a time, the dropped records are lost.
 func (c *Coordinator) noteUnreadLost(a *assignment) {
 	startsAtTime := !a.row.From.IsZero()
 	if startsAtTime {

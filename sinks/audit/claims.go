@@ -73,7 +73,7 @@ func (s *rowSink) readClaims(ctx context.Context, items view.ItemStore, rows []s
 	if len(rows) == 1 {
 		return claims, nil
 	}
-	for i := range rows { // one of the rows is of another output: read each row alone
+	for i := range rows { // one of the rows belongs to another output: each row is read alone
 		one, err := s.readClaims(ctx, items, rows[i:i+1])
 		if err != nil {
 			return nil, err

@@ -23,7 +23,7 @@ import (
 //	older, or no guard    any               any          guardChanges otherwise
 //
 // idle means that the pending changes of the item in this Write request no row, and that their old images requested
-// none. A void guard was written by a repair, or by a change of which no row could be made.
+// none. A repair wrote a void guard, or a change that could not be mapped to a row.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return guardComparison{
 		version: o.Claim.Version, requestsRows: o.Row != "", idle: idle,

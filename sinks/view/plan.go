@@ -50,7 +50,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 //
 //   - If no row can be made of the new image, a void tombstone ([Mutation.Void]) replaces the item's row, even if the
 //     row key stays the same. The change fails after the tombstone is durable. The tombstone is needed because the next
-//     change cannot remove the row: its old image is this new image, of which no row can be made.
+//     change cannot remove the row: its old image is this new image, which cannot be mapped to a row.
 //   - If no row can be made of the old image, the change that wrote this image removed the row and is in the dead
 //     letters. So this change is planned as if there was no row. But if the row key of the old image is known, a
 //     tombstone is put at this key. Without the tombstone, a redrive of the earlier change would put a row there that

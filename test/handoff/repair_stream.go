@@ -18,7 +18,8 @@ func (w *RepairWorld) mayComeLate(b batch) bool {
 	return w.shape != damaged || w.rules.Repair.Late || b[0].at > w.damagedAt
 }
 
-// deliver reads the next records of a shard. A consumer writes them, or they are given up and come back later.
+// deliver reads the next records of a shard. A consumer writes them, or they are given up. What was given up comes back
+// later.
 func (w *RepairWorld) deliver() {
 	shards := w.deliverable()
 	if len(shards) == 0 {
@@ -105,7 +106,7 @@ func (w *RepairWorld) crash() {
 	}
 }
 
-// comeBack writes a batch of a late process, or a batch that was given up.
+// comeBack writes a batch that a late process still holds, or one that was given up.
 func (w *RepairWorld) comeBack() {
 	from, what := &w.late, "a process that is late writes"
 	if len(*from) == 0 || len(w.givenUp) > 0 && w.oneIn(2) {

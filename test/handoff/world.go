@@ -394,7 +394,7 @@ func (w *World) crash() {
 	}
 }
 
-// comeBack delivers a batch of a late process, or a batch that was given up.
+// comeBack delivers a batch that a late process still holds, or one that was given up.
 func (w *World) comeBack() {
 	if w.now <= w.h && !w.noH {
 		return

@@ -17,8 +17,8 @@ import (
 
 // onlyOver is the condition for a put of a row. It is met if no row is stored, or if the stored row has the same owner
 // and a lower version. onlyOverOrVoid is for mutations that are not void. It also allows a stored void tombstone of the
-// same version. A void tombstone belongs to a change of which no row could be made. An item without _tw, which no sink
-// wrote, meets neither condition.
+// same version. A void tombstone belongs to a change that could not be mapped to a row. An item without _tw, which no
+// sink wrote, meets neither condition.
 const (
 	onlyOver       = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND #tw.#v < :v)"
 	onlyOverOrVoid = "attribute_not_exists(#pk) OR (" + ownerMatches +

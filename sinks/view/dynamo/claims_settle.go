@@ -66,8 +66,8 @@ func (s *Store) settleConnected(
 	}
 }
 
-// mergeFirst merges the first connected writes, as many as fit into one transaction. n is their number; it is 0 if the
-// first write alone does not fit.
+// mergeFirst merges as many of the connected writes as fit into one transaction, beginning with the first. It returns
+// their number, or 0 if the first write does not fit.
 func (s *Store) mergeFirst(t view.Target, ws []state.ItemWrite, connected []int) (m *dynamo.MergedWrite, n int) {
 	m = s.NewMergedWrite(t.State())
 	for n < len(connected) && m.Add(&ws[connected[n]]) {

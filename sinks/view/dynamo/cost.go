@@ -62,7 +62,7 @@ func FormatUnits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) 
 func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 	e := newEstimate(*ops[0].(*view.Op).Target)
 	var rows []*view.Mutation
-	inPlace, size := 0.0, 0 // units with tombstones in place; size of what is put into the table of rows
+	inPlace, size := 0.0, 0 // units if tombstones are in place; bytes that are put into the table of rows
 	for _, o := range ops {
 		op := o.(*view.Op)
 		rowSize, storedSize := e.rowSize(&op.Mutation), 0

@@ -50,8 +50,8 @@ ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, void = excluded.v
 WHERE ` + ownerMatches
 
 	// onlyOver is an additional condition of writeRow for rows that guard themselves. The write then replaces only a
-	// lower version, or a void tombstone of the same version. A void tombstone belongs to a change of which no row
-	// could be made. Other rows do not need onlyOver, because guards and contributions protect them.
+	// lower version, or a void tombstone of the same version. A void tombstone belongs to a change that could not be
+	// mapped to a row. Other rows do not need onlyOver, because guards and contributions protect them.
 	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
 	// updateRow and deleteOlderRow are for rows with tombstones apart. They change the stored row only if it is older.

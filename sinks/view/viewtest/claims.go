@@ -198,7 +198,7 @@ func lostGuard(t *testing.T, s *storeCheck) {
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6)})
 }
 
-// A void guard belongs to a change of which no row could be made. A store returns it as void. A write of the same
+// A void guard belongs to a change that could not be mapped to a row. A store returns it as void. A write of the same
 // version replaces the guard only if it is still void. So of two such writes, the second one is lost.
 func voidGuards(t *testing.T, s *storeCheck) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
