@@ -89,7 +89,7 @@ func (p *typePlan) number(text string, dst target) error {
 		if err != nil {
 			return err
 		}
-		if v.OverflowFloat(f) {
+		if p.kind == reflect.Float32 && math.Abs(f) > math.MaxFloat32 { // OverflowFloat would allow infinities
 			return errOverflow
 		}
 		v.SetFloat(f)

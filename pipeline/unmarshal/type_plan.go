@@ -96,7 +96,7 @@ func (p *typePlan) build() {
 	case reflect.Map:
 		p.elem = planOf(p.typ.Elem(), options{})
 		key := p.typ.Key() // the kind of the key decides how a name is decoded, even if the key is an Unmarshaler
-		p.key = &typePlan{typ: key, kind: key.Kind(), size: key.Size(), form: formOfKind(key.Kind())}
+		p.key = &typePlan{typ: key, kind: key.Kind(), form: formOfKind(key.Kind())}
 		text := reflect.TypeFor[encoding.TextUnmarshaler]()
 		p.textKeys = reflect.PointerTo(p.typ.Key()).Implements(text) || p.typ.Key().Implements(text)
 	case reflect.Struct:

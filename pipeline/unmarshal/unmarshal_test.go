@@ -91,7 +91,9 @@ func TestDecode_Errors(t *testing.T) {
 		Price  money
 		Exact  decimal.Decimal
 		Unix   attributevalue.UnixTime
-		Number int `dynamodbav:"number,string"`
+		Number int     `dynamodbav:"number,string"`
+		Float  float32 `dynamodbav:",string"`
+		Floats map[float32]int
 		Str    fmt.Stringer
 	}
 	for doc, want := range map[string]string{
@@ -107,6 +109,9 @@ func TestDecode_Errors(t *testing.T) {
 		`{"Exact":"secret"}`:                    `attribute Exact: S does not decode into decimal.Decimal`,
 		`{"Exact":{}}`:                          `attribute Exact: M does not decode into decimal.Decimal`,
 		`{"number":"secret"}`:                   `attribute number: S does not decode into int: the number is not an integer of its range`,
+		`{"Float":"-Inf"}`:                      `attribute Float: S does not decode into float32: the number is out of its range`,
+		`{"Floats":{"1e39":1}}`:                 `attribute Floats: M does not decode into map[float32]int: a name as a key of type float32: the number is out of its range`,
+		`{"Floats":{"Inf":1}}`:                  `attribute Floats: M does not decode into map[float32]int: a name as a key of type float32: the number is out of its range`,
 		`{"Str":"x"}`:                           `attribute Str: S does not decode into fmt.Stringer`,
 	} {
 		_, err := unmarshal.Decode[target](pipelinetest.PlainItem(t, doc))
