@@ -209,7 +209,8 @@ func (s *scheduler) afterCall(b *batch, now time.Time) *batch {
 		return b
 	}
 	s.run.checkPressure = true
-	if endSpan, failed := b.endSpan, b.failedCount(); endSpan != nil {
+	if b.endSpan != nil {
+		endSpan, failed := b.endSpan, b.failedCount() // before b is reset
 		s.run.addEffect(func() { endSpan(now, failed) })
 	}
 	s.endWrite(b)
