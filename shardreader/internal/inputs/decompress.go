@@ -18,7 +18,8 @@ import (
 // Decompress returns a reader of the decompressed content of r, and a function that frees the reader. It recognizes
 // gzip with several members and zstd with several frames by their first bytes, and does not change other content.
 // name is the name of the file: if it ends in .gz or .zst, an empty file is an error, because compressed data is never
-// empty. Errors of the decompression name the format and say what to do. Errors of r are unchanged.
+// empty. A caller that checks the length otherwise passes "". Errors of the decompression name the format and say what
+// to do. Errors of r are unchanged.
 func Decompress(name string, r io.Reader) (io.Reader, func(), error) {
 	raw := &rawReader{r: r}
 	packed := bufio.NewReaderSize(raw, 64<<10)

@@ -125,6 +125,18 @@ func TestExport_BadLine(t *testing.T) {
 	}
 }
 
+// A data file without a byte has no items, if the manifest says so.
+func TestExport_EmptyFile(t *testing.T) {
+	f := fixture{plain: true}
+	f.data = f.data1(item("1"))
+	f.data["b.json.gz"] = ""
+	dir := f.add(t, files{}).write(t, t.TempDir())
+	got, err := readAll(t.Context(), openExport(t, exportOptions(dir)))
+	if err != nil || len(got) != 1 {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestExport_OptionsOfParts(t *testing.T) {
 	f := fixture{}
 	f.data = f.data1(item("1"))

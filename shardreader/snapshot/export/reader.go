@@ -81,7 +81,7 @@ func (r *reader) start() error {
 			return err
 		}
 	}
-	content, free, err := inputs.Decompress(r.file.name, r.raw)
+	content, free, err := inputs.Decompress("", r.raw) // the manifest says whether the file is empty
 	if err != nil {
 		return err
 	}
