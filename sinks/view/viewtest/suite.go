@@ -188,9 +188,10 @@ func openStore[S io.Closer](
 	return sinktest.Store{Sink: opener(sink), Flawed: opener(flawed), State: read, Close: closeAll}, nil
 }
 
-// readWithFaults makes a call that reads. The suite can make the call fail.
+// readWithFaults makes a call that reads. The suite can make the call fail, before the read or after it. After the
+// read, the result is returned beside the error.
 func readWithFaults[R any](f *sinktest.Faults, read func() (R, error)) (r R, err error) {
-	err = f.Call(0, func(int) error {
+	err = f.Call(1, func(int) error {
 		r, err = read()
 		return err
 	})
