@@ -16,7 +16,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/deadletter"
-	"github.com/tablewake/tablewake/sinks/internal/seq"
 )
 
 // object is a letter in a listing.
@@ -30,10 +29,21 @@ type object struct {
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		seen := make(map[letterID]bool)
-		letters := seq.MapChunks(s.objects(ctx), s.Concurrency, func(chunk []object) ([]pipeline.DeadLetter, error) {
-			return s.getNew(ctx, chunk, seen)
-		})
-		letters(yield)
+		for chunk, err := range s.chunks(ctx) {
+			var letters []pipeline.DeadLetter
+			if err == nil {
+				letters, err = s.getNew(ctx, chunk, seen)
+			}
+			if err != nil {
+				yield(pipeline.DeadLetter{}, err)
+				return
+			}
+			for _, letter := range letters {
+				if !yield(letter, nil) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -84,18 +94,19 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 // for an empty listing.
 func verifyAnswer(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) }
 
-// objects lists the letters by name, and remembers their names for Remove. It skips other objects.
-func (s *Store) objects(ctx context.Context) iter.Seq2[object, error] {
-	return func(yield func(object, error) bool) {
+// chunks lists the letters by name, at most Concurrency of them in each slice, and remembers their names for Remove. It
+// skips other objects. It yields all letters of a page before it lists the next page.
+func (s *Store) chunks(ctx context.Context) iter.Seq2[[]object, error] {
+	return func(yield func([]object, error) bool) {
 		p := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &s.Prefix})
 		for p.HasMorePages() {
 			out, err := p.NextPage(ctx, verifyAnswer)
 			if err != nil {
-				yield(object{}, s.failed(ctx, "ListObjectsV2", err))
+				yield(nil, s.failed(ctx, "ListObjectsV2", err))
 				return
 			}
-			for _, o := range s.remember(out.Contents) {
-				if !yield(o, nil) {
+			for chunk := range slices.Chunk(s.remember(out.Contents), s.Concurrency) {
+				if !yield(chunk, nil) {
 					return
 				}
 			}
@@ -130,7 +141,7 @@ const maxDeleted = 1000
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	keys, allKnown := s.objectKeys(ids)
 	if !allKnown {
-		for _, err := range s.objects(ctx) {
+		for _, err := range s.chunks(ctx) {
 			if err != nil {
 				return err
 			}

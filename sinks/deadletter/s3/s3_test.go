@@ -325,6 +325,49 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// If a page of the listing fails, Read has yielded the letters of the pages before it.
+func TestRead_LaterPageFails(t *testing.T) {
+	contents, bodies := "", map[string]string{} // of the first page
+	for _, l := range letters(0, 1, 2) {
+		key := fmt.Sprintf("dead/%s/2026-01-02/030405.000000006-%04d-%s.json", url.PathEscape("shop/eu"), l.Index, deadletter.ID(&l))
+		body, err := deadletter.Append(nil, &l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents += "<Contents><Key>" + key + "</Key></Contents>"
+		bodies["/b/"+key] = string(body)
+	}
+	sdk := awstest.Offline(func(_ string, r *http.Request, _ []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
+		query := r.URL.Query()
+		switch {
+		case query.Has("continuation-token"):
+			return awstest.Answer(r, http.StatusServiceUnavailable, "application/xml", "<Error><Code>SlowDown</Code></Error>"), nil
+		case query.Has("list-type"):
+			return awstest.Answer(r, 200, "application/xml", "<ListBucketResult><IsTruncated>true</IsTruncated>"+
+				"<NextContinuationToken>next</NextContinuationToken>"+contents+"</ListBucketResult>"), nil
+		case r.Method == http.MethodGet:
+			return awstest.Answer(r, 200, "application/json", bodies[r.URL.Path]), nil
+		}
+		return awstest.Answer(r, 200, "", ""), nil
+	})
+	c := awss3.NewFromConfig(sdk, func(o *awss3.Options) { o.UsePathStyle = true })
+	s, err := s3.New(t.Context(), s3.Options{Client: c, Bucket: "b", Prefix: "dead", Pipeline: "shop/eu", Concurrency: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for l, err := range s.Read(t.Context()) {
+		if err == nil {
+			got = append(got, l.Index)
+		} else if _, retry := pipeline.Retryable(err); !retry {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(got, []int{0, 1, 2}) {
+		t.Errorf("letters %v before the error, want 0 1 2", got)
+	}
+}
+
 // Put encrypts objects with the given KMS key.
 func TestPut_KMS(t *testing.T) {
 	var headers []string
