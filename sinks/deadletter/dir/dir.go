@@ -205,10 +205,7 @@ func (s *Store) readFile(ctx context.Context, path string, limit int64) iter.Seq
 				return
 			}
 			letter, id, ok := parseLetter(line)
-			s.mu.Lock()
-			isRemoved := s.hasLaterRemoval(id, position)
-			s.mu.Unlock()
-			if ok && !isRemoved && !yield(letter, nil) {
+			if ok && !s.isRemoved(id, position) && !yield(letter, nil) {
 				return
 			}
 		}

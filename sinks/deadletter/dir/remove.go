@@ -65,6 +65,13 @@ func (s *Store) forget(ids []string, removal linefile.Position) {
 	}
 }
 
+// isRemoved is hasLaterRemoval, and locks the store.
+func (s *Store) isRemoved(id string, letter linefile.Position) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hasLaterRemoval(id, letter)
+}
+
 // hasLaterRemoval reports whether the letter at a position is removed by a later line.
 func (s *Store) hasLaterRemoval(id string, letter linefile.Position) bool {
 	removal, ok := s.removedAt[id]
@@ -81,21 +88,20 @@ func (s *Store) deleteOldFiles() error {
 	}
 	defer end()
 	files, _, linesOfLast := s.log.Files()
-	for len(files) > 0 {
-		oldest := files[0]
-		files = files[1:]
-		allRemoved, err := s.allRemoved(oldest)
+	for i, path := range files {
+		allRemoved, err := s.allRemoved(path)
 		if err != nil || !allRemoved {
 			return err
 		}
-		if len(files) == 0 && linesOfLast == 0 {
+		isLast := i == len(files)-1
+		if isLast && linesOfLast == 0 {
 			return nil // the next letters go into this empty file
 		}
-		if len(files) == 0 {
+		if isLast {
 			err = s.log.Rotate() // the log must not append to a deleted file
 		}
 		if err == nil {
-			err = errors.Join(os.Remove(oldest), linefile.SyncDir(s.dir))
+			err = errors.Join(os.Remove(path), linefile.SyncDir(s.dir))
 		}
 		if err != nil {
 			return fmt.Errorf("deadletter: %w", err)
