@@ -67,3 +67,35 @@ func TestFingerprint_ThatVanishesMeanwhile(t *testing.T) {
 		t.Errorf("there is one: %v (%v)", ok, err)
 	}
 }
+
+// The size of an object is that in the Content-Range of the answer. Without a whole Content-Range, the answer is the
+// whole object.
+func TestGetRange_ContentRange(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]int64{
+		"bytes 10-19/100":      100,
+		"":                     10,
+		"bytes 10-19/*":        10,
+		"bytes 10-19/100 more": 10,
+		"bytes 10-19/100more":  10,
+		"bytes 10- 19/100":     10,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if header != "" {
+				w.Header().Set("Content-Range", header)
+			}
+			_, _ = io.WriteString(w, "0123456789")
+		}))
+		t.Cleanup(server.Close)
+		s := open(t, s3.Options{Client: clientOf(t, server.URL, nil), Bucket: "b"})
+		body, size, err := s.GetRange(t.Context(), "a.json", 10, 10)
+		if err != nil || size != want {
+			t.Errorf("%q: size %d, want %d (%v)", header, size, want, err)
+			continue
+		}
+		if got, err := io.ReadAll(body); err != nil || len(got) != 10 {
+			t.Errorf("%q: read %q (%v)", header, got, err)
+		}
+		_ = body.Close()
+	}
+}

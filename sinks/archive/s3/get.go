@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,14 +96,31 @@ func (b *body) requestRange(span string) (size int64, err error) {
 			"archive: read %s: the answer has no Content-Length: is a proxy in between?", b.name))
 	}
 	b.stream, b.cancel, b.etag = out.Body, cancel, out.ETag
-	var first, last int64
-	header := aws.ToString(out.ContentRange) // such as "bytes 0-9/100"; absent if the answer is the whole object
-	if n, _ := fmt.Sscanf(header, "bytes %d-%d/%d", &first, &last, &size); n < 3 {
+	received, ok := parseContentRange(aws.ToString(out.ContentRange))
+	if !ok { // the answer is the whole object
 		b.next, b.end = 0, *out.ContentLength
 		return *out.ContentLength, nil
 	}
-	b.next, b.end = first, last+1
-	return size, nil
+	b.next, b.end = received.first, received.last+1
+	return received.size, nil
+}
+
+// contentRange is the range of bytes in a response, and the size of the object.
+type contentRange struct{ first, last, size int64 }
+
+// parseContentRange parses a Content-Range header, such as "bytes 0-9/100". It returns false for any other text.
+func parseContentRange(header string) (r contentRange, ok bool) {
+	header, hasUnit := strings.CutPrefix(header, "bytes ")
+	span, size, hasSlash := strings.Cut(header, "/")
+	first, last, hasDash := strings.Cut(span, "-")
+	if !hasUnit || !hasSlash || !hasDash {
+		return contentRange{}, false
+	}
+	var err1, err2, err3 error
+	r.first, err1 = strconv.ParseInt(first, 10, 64)
+	r.last, err2 = strconv.ParseInt(last, 10, 64)
+	r.size, err3 = strconv.ParseInt(size, 10, 64)
+	return r, cmp.Or(err1, err2, err3) == nil
 }
 
 // Read reads the next bytes. It opens a new connection if the last one broke.
