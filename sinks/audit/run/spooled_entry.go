@@ -40,10 +40,17 @@ func (e *spooledEntry) appendTo(dst []byte) []byte {
 
 // flags returns the flags that are set.
 func (e *spooledEntry) flags() (flags byte) {
-	for bit, isSet := range [...]bool{e.stored, e.Claimed, e.Share, e.suspect} { // in the order of the constants
-		if isSet {
-			flags |= 1 << bit
-		}
+	if e.stored {
+		flags |= flagStored
+	}
+	if e.Claimed {
+		flags |= flagClaimed
+	}
+	if e.Share {
+		flags |= flagShare
+	}
+	if e.suspect {
+		flags |= flagSuspect
 	}
 	return flags
 }
