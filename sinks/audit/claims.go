@@ -43,13 +43,7 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 		if rc != nil {
 			f.Revision = rc.Revision
 			s.adjustToClaims(c, f, rc)
-			claim := s.compareClaim(c, &rows[i], rc, guard.Version)
-			owner := s.compareOwner(c, &rows[i], rc, guard.Version)
-			for _, found := range []Finding{claim, owner} {
-				if found.Expected || found.Verdict != Equal {
-					findings = append(findings, found)
-				}
-			}
+			findings = append(findings, s.compareClaimAndOwner(c, &rows[i], rc, guard.Version)...)
 		}
 		f.markStale(guard.Version)
 	}
@@ -183,6 +177,15 @@ func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 		}
 	}
 	return first
+}
+
+// compareClaimAndOwner returns the findings of an item's claim on a row and of the owner of the row. It leaves out an
+// equal finding of an entry that is not planned.
+func (s *rowSink) compareClaimAndOwner(
+	c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version,
+) []Finding {
+	findings := []Finding{s.compareClaim(c, p, rc, guard), s.compareOwner(c, p, rc, guard)}
+	return slices.DeleteFunc(findings, func(f Finding) bool { return f.Verdict == Equal && !f.Expected })
 }
 
 // compareClaim compares the claim of an item on a row. The verdict is Equal if there is no claim and none is planned.
