@@ -151,6 +151,9 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
 // refuseEmpty returns an error if an argument or the value of a flag is empty. The usual cause is a variable of the
 // shell that is not set. Most commands would take the empty value for "all" or for the current folder.
 func refuseEmpty(c *cobra.Command, args []string) error {
+	if c.Name() == cobra.ShellCompRequestCmd {
+		return nil // the last argument is the word to complete, which is empty at first
+	}
 	if slices.Contains(args, "") {
 		return Usagef("an argument is empty: give a value, or leave the argument out")
 	}
