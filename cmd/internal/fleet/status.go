@@ -162,8 +162,7 @@ func (o *statusOptions) load() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	isOfFunction := o.Live && cfg.Leases == nil
-	if len(o.functions) > 0 && !isOfFunction {
+	if len(o.functions) > 0 && !o.LambdaReads(cfg) {
 		return nil, cli.Usagef("--function is for a pipeline that Lambda invokes: it needs --live, and a file without leases")
 	}
 	return cfg, nil
@@ -226,7 +225,7 @@ func observeOutputs(ctx context.Context, shared *sharedStores, obs *Observation)
 func (o *statusOptions) openStores(
 	ctx context.Context, cfg *config.Config, w io.Writer, obs *Observation,
 ) (*sharedStores, error) {
-	if o.Live && cfg.Leases == nil {
+	if o.LambdaReads(cfg) {
 		obs.Unconfigured = cfg.File
 		return openGaps(ctx, &o.Flags, cfg, w)
 	}
