@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/cli"
@@ -47,12 +48,14 @@ tests:
 
 // program is a program with Go code of its own. It counts the calls of that code.
 type program struct {
-	t            *testing.T
-	dir          string
-	exts         []sinks.Extension
-	made, called int
-	ops          string   // operations of the changes that the function was called with
-	given        []string // keys of the changes that the Go sink got
+	t      *testing.T
+	dir    string
+	exts   []sinks.Extension
+	made   int
+	mu     sync.Mutex // guards the fields below: changes of different items come concurrently
+	called int
+	ops    string   // operations of the changes that the function was called with
+	given  []string // keys of the changes that the Go sink got
 }
 
 var errRefused = errors.New("the customer is unknown")
@@ -74,6 +77,8 @@ func newProgram(t *testing.T) *program {
 		sinks.On("Order", func(_ context.Context, c sinks.TypedChange[struct {
 			OrderID string `dynamodbav:"OrderId"`
 		}]) error {
+			p.mu.Lock()
+			defer p.mu.Unlock()
 			p.called++
 			p.ops += c.Op.String() + " "
 			return nil
@@ -94,6 +99,8 @@ func order(id string) string {
 func (p *program) path(name string) string { return filepath.Join(p.dir, name) }
 
 func (p *program) write(_ context.Context, ds []pipeline.Delivery) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var failed pipeline.BatchError
 	for i := range ds {
 		p.given = append(p.given, string(ds[i].Change.Key))
