@@ -41,12 +41,14 @@ func TestBackfill_ByExport(t *testing.T) {
 	second.kill(t)
 	fills := []*process{w.command(t, "fill-2", w.dynamo, args...), w.command(t, "fill-3", w.dynamo, args...)}
 	w.start(t, "task-2", w.dynamo)
+	var read int64 // by both: on a busy machine one of them can begin after the other has read all parts
 	for _, p := range fills {
-		if read := p.fills(t); read == 0 {
-			t.Errorf("%s read nothing: two processes share the parts", p.name)
-		} else {
-			t.Logf("%s read %d items", p.name, read)
-		}
+		items := p.fills(t)
+		t.Logf("%s read %d items", p.name, items)
+		read += items
+	}
+	if read == 0 {
+		t.Error("the process that was killed had read all parts")
 	}
 	source.stop()
 	w.converge(t, func() []item { return s.items(t) })
