@@ -2,11 +2,12 @@
 // Kinesis events and saved lines. It also decodes the items of a table: lines of exports and answers of Scan.
 //
 // A [Decoder] returns a [Page] with the changes, and with the errors of the records that could not be decoded.
-// [Decoder.Decode] calls document, which calls readRecord for each record. readRecord calls readChange. In readChange,
-// object reads the fields, and validate checks the fields together. Then addChange or addInvalid adds the record to the
-// page.
+// [Decoder.Decode] calls document, which calls readRecord for each record. readRecord calls tryRecord, which calls
+// readChange: fields reads the fields, and validate checks the fields together. addChange adds the record to the page.
+// If the record is invalid, addInvalid adds its error and its key, if the key can be read.
 //
-// A [SnapshotDecoder] shares readRecord. Its readLineFields replaces object, and its completeLine replaces validate. A
+// A [SnapshotDecoder] shares readRecord. Its readLineFields replaces fields, and its completeLine replaces
+// validate. A
 // snapshot is an export or a scan of a table. Each change of a snapshot is older than all records of its item.
 //
 // Read change.go and decode.go, then document.go, record.go and validate.go, then snapshot.go. previous_fields.go

@@ -17,10 +17,10 @@
 // Where to find what:
 //   - Step: coordinator.go. The inputs and outputs: event.go, action.go. Calls and their results: call_results.go,
 //     timers.go.
-//   - The fleet: heartbeat.go (the consumer's heartbeats), refresh_leases.go (reads the lease table), lease_rows.go
-//     (the leases as last read), live_consumers.go, lease_state.go and lease_write.go (take and write leases),
-//     balance.go, handover.go, stop.go.
-//   - One shard: assignment.go (its phases), poll.go (calls), receive_page.go (pages), gap.go, checkpoint.go,
+//   - The fleet: heartbeat.go (the consumer's heartbeats), refresh_leases.go (reads the lease table and compares
+//     each row), lease_rows.go (the leases as last read), live_consumers.go, lease_state.go (which leases this consumer
+//     may take, keeps and loses), lease_write.go (writes leases), balance.go, handover.go, stop.go.
+//   - One shard: assignment.go (its phases, and what is acknowledged), poll.go (calls), receive_page.go (pages), gap.go, checkpoint.go,
 //     find_children.go (the end of the shard), call_budget.go.
 //   - The topology of streams and shards: find_streams.go, listing.go, describe_quota.go (DescribeStream calls),
 //     lease_plan.go (leases that should exist), lease_sync.go.

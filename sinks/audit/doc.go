@@ -11,5 +11,6 @@
 //
 // Start reading at sink.go and entry.go; open.go makes the sinks. plan.go plans an item. digest.go and group_digest.go
 // make digests. rows.go and claims.go compare views, contributions.go and groups.go compare aggregates, and
-// documents.go compares search sinks.
+// documents.go compares search sinks. repair.go compares an entry once more before a repair; repair_rows.go,
+// repair_groups.go and repair_documents.go write the required entries.
 package audit

@@ -10,5 +10,6 @@
 //
 // Read audit.go first: it runs the phases. spool_items.go and spool_stored.go write the spool, join_entries.go joins
 // the required with the stored entries. recheck.go compares the suspects again in rounds, each suspect by a check
-// (suspect_check.go). table.go opens the table.
+// (suspect_check.go). repair.go repairs what differs. table.go opens the table. Between rounds a caller's
+// Options.WaitForConsumers waits until the consumers have read what was written before.
 package run
