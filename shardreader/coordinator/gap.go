@@ -276,11 +276,13 @@ func (n *gapNote) handleResult(c *Coordinator, err error) {
 	if !n.wanted() {
 		return
 	}
+	topic := "gap " + n.gap.Shard
 	if err == nil {
+		delete(c.logged, topic)
 		n.done()
 		return
 	}
-	c.logOnce("gap "+n.gap.Shard, slog.LevelError, "a gap cannot be stored: nothing after it is read until it is stored",
+	c.logOnce(topic, slog.LevelError, "a gap cannot be stored: nothing after it is read until it is stored",
 		shardAttr(n.gap.Shard), errAttr(err))
 	c.after(n.tries.nextBackoff(c, maxBackoff, err), func() {
 		if n.wanted() {

@@ -60,6 +60,7 @@ func (op *leaseCreation) handleResult(c *Coordinator, err error) {
 	conflict, refused := leases.AsConflict(err)
 	switch {
 	case err == nil:
+		delete(c.logged, "create "+shard)
 		wasKnown := c.table.rows.get(shard) != nil
 		r := c.ensureRow(op.lease)
 		if !wasKnown && op.lease.Checkpoint.Kind == leases.Latest {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -254,6 +255,7 @@ func (s *leaseSync) listStream() {
 func (s *leaseSync) planStream(l *listing) {
 	c := s.c
 	s.plan = c.planLeases(s.stream.arn, l, !s.stream.begun, s.start)
+	s.forgetUnbegun()
 	if !s.start.following || c.isBegun(s.stream) {
 		s.apply()
 		return
@@ -270,6 +272,21 @@ func (s *leaseSync) planStream(l *listing) {
 			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
 		}
 		s.endStream(s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
+	})
+}
+
+// forgetUnbegun removes the stream's unbegun shards that the plan does not have any more: the stream has dropped them,
+// or a descendant has a lease now.
+func (s *leaseSync) forgetUnbegun() {
+	planned := make(map[string]bool)
+	for _, lease := range slices.Concat(s.plan.create, s.plan.unknownGap) {
+		planned[lease.Shard] = true
+	}
+	for _, child := range s.plan.belowParent {
+		planned[child.ID] = true
+	}
+	maps.DeleteFunc(s.c.unbegunShards, func(shard string, u unbegunShard) bool {
+		return u.stream == s.stream.arn && !planned[shard]
 	})
 }
 

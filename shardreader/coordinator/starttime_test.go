@@ -2,6 +2,7 @@ package coordinator_test
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -203,6 +204,32 @@ func TestFact36_StartInAShardThatIsGone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A shard that waits for an operator is reported until the stream drops it. Its children then wait in its place.
+func TestFact36_UnbegunShardIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		from := time.Now()
+		kids := st.Split(st.Shards()[0], 2)
+		time.Sleep(3 * time.Hour)
+		grandkids := st.Split(kids[0], 2)
+		time.Sleep(23 * time.Hour)
+		a := wo.start("a", coordinator.Options{OnGap: coordinator.Stop, Start: coordinator.Start{Time: from}})
+		stopped := func() []string { return slices.Sorted(maps.Keys(a.w.Status().Member.Stopped)) }
+		wo.run(2 * time.Minute)
+		if got := stopped(); !slices.Equal(got, slices.Sorted(slices.Values(kids))) {
+			t.Fatalf("stopped are %v, want %v", got, kids)
+		}
+		wo.run(2 * time.Hour)
+		if slices.Contains(st.Shards(), kids[0]) {
+			t.Fatal("the shard is still there")
+		}
+		if got, want := stopped(), slices.Sorted(slices.Values([]string{kids[1], grandkids[0], grandkids[1]})); !slices.Equal(got, want) {
+			t.Errorf("stopped are %v, want %v", got, want)
+		}
+	})
 }
 
 // A consumer that was gone for longer than the stream keeps finds the gap, although its lease bears a time and no
