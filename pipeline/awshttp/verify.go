@@ -120,7 +120,7 @@ func checkDocument(body []byte, root string) error {
 	hasStart := bytes.Contains(body, []byte("<"+root))
 	hasEnd := bytes.HasSuffix(bytes.TrimSpace(body), []byte(root+">"))
 	if !hasStart || !hasEnd {
-		return fmt.Errorf("it is no whole %s", root)
+		return fmt.Errorf("it is not a complete %s", root)
 	}
 	return nil
 }

@@ -108,39 +108,49 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 
 // sampleShapes has the shapes of a sample's items. A shape has attributes with their types.
 type sampleShapes struct {
-	all      entity.Sampled
-	byEntity map[string]*entity.Sampled // items of each entity, by its name
+	all      *entity.Shape            // shape that all items have together; nil if there are no items
+	byEntity map[string]*entity.Shape // by the name of the entity
 }
 
 // sampleShapesOf returns the shapes of the items. entities may be nil.
 func sampleShapesOf(entities *entity.Set, items []item.Image) sampleShapes {
-	s := sampleShapes{byEntity: make(map[string]*entity.Sampled)}
+	byEntity := make(map[string][]item.Image)
 	for _, m := range items {
-		s.all.Add(m.Value())
-		e, err := entities.Of(m)
-		if e == nil || err != nil {
-			continue
+		if e, err := entities.Of(m); e != nil && err == nil {
+			byEntity[e.Name] = append(byEntity[e.Name], m)
 		}
-		if s.byEntity[e.Name] == nil {
-			s.byEntity[e.Name] = &entity.Sampled{}
-		}
-		s.byEntity[e.Name].Add(m.Value())
+	}
+	s := sampleShapes{byEntity: make(map[string]*entity.Shape)}
+	for name, found := range byEntity {
+		s.byEntity[name] = sampleShape(found)
+	}
+	if len(items) > 0 {
+		s.all = sampleShape(items)
 	}
 	return s
+}
+
+// sampleShape returns the shape that the items have together.
+func sampleShape(items []item.Image) *entity.Shape {
+	var sampled entity.Sampled
+	for _, m := range items {
+		sampled.Add(m.Value())
+	}
+	return sampled.Shape()
 }
 
 // shapesOf returns the shapes of the items of a scope, one for each entity of the scope. For a nil scope it returns the
 // shape that all items have together. It returns nil if the sample has no items of one of the entities.
 func (s sampleShapes) shapesOf(sc *entity.Scope) []*entity.Shape {
-	if sc == nil && s.all.Count() > 0 {
-		return []*entity.Shape{s.all.Shape()}
+	if sc == nil && s.all != nil {
+		return []*entity.Shape{s.all}
 	}
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
 		if s.byEntity[e.Name] == nil {
 			return nil
 		}
-		shapes = append(shapes, s.byEntity[e.Name].Shape())
+		shapes = append(shapes, s.byEntity[e.Name])
 	}
 	return shapes
 }

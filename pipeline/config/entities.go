@@ -145,7 +145,7 @@ func readShape(f *yamlbind.File, v *value) *entity.Shape {
 	}
 	i := slices.Index(shapeKindNames, v.Node.Value)
 	if i < 0 {
-		f.Fail(v, yamlbind.Hint(v.Node.Value, shapeKindNames, "types are"), "%s is no type of an attribute",
+		f.Fail(v, yamlbind.Hint(v.Node.Value, shapeKindNames, "types are"), "%s is not a type of an attribute",
 			yamlbind.Quoted(v.Node.Value))
 		return nil
 	}
@@ -184,7 +184,7 @@ func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any 
 		f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
 		return nil
 	case slices.Contains(c.ofNames[object], v.Source):
-		f.Fail(v, "remove one of them", "%s stands twice", yamlbind.Quoted(v.Source))
+		f.Fail(v, "remove one of them", "%s occurs twice", yamlbind.Quoted(v.Source))
 		return nil
 	}
 	c.ofNames[object] = append(c.ofNames[object], v.Source)

@@ -53,7 +53,7 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"constant bound", `hotel: '{HotelId}'`, `hotel: HotelId`, `write '{HotelId}' for its value`},
 	{"mustache", `hotel: '{HotelId}'`, `hotel: '{{HotelId}}'`, `write '{HotelId}' for its value`},
 	{"mustache in a text", `'HOTEL#{HotelId}', SK: '{Arr`, `'HOTEL#{{HotelId}}', SK: '{Arr`, `write 'HOTEL#{HotelId}' for its value`},
-	{"no placeholder in a key", `'BOOKING#{BookingId}'`, `'BOOKING#BookingId'`, `entities.Booking.key.SK: it has no placeholder where rules read BookingId; write 'BOOKING#{BookingId}'`},
+	{"no placeholder in a key", `'BOOKING#{BookingId}'`, `'BOOKING#BookingId'`, `entities.Booking.key.SK: it has no placeholder, and rules read BookingId; write 'BOOKING#{BookingId}'`},
 	{"mustache in a key", `'BOOKING#{BookingId}'`, `'BOOKING#{{BookingId}}'`, `entities.Booking.key.SK: two braces are a brace of the text, and rules read BookingId; write 'BOOKING#{BookingId}'`},
 	{"angle brackets in a key", `'BOOKING#{BookingId}'`, `'BOOKING#<BookingId>'`, `write 'BOOKING#{BookingId}'`},
 	{"@key without braces", `SK: '{@key}'}}`, `SK: '@key'}}`, `write '{@key}' for its value`},

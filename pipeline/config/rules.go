@@ -123,8 +123,7 @@ func (c *checker) checkEvents() {
 			}
 			c.FailIf(!slices.Contains(detectors, name), event, yamlbind.Hint(name, detectors, "detect has"),
 				"no detector is named %s", yamlbind.Quoted(name))
-			c.FailIf(slices.Contains(s.Notify.Events[:i], name), event, "remove one of them",
-				"%s stands twice", yamlbind.Quoted(name))
+			c.failIfRepeated(s.Notify.Events[:i], event)
 		}
 	}
 

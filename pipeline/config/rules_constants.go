@@ -43,46 +43,44 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 	if t == nil || c.constants[v] {
 		return
 	}
-	misread := misreadConstant(t, isName)
-	if misread.text == "" {
-		misread = misreadBraces(t, v.Source, isName)
+	meant := placeholderAtEnd(t, isName)
+	if meant.text == "" {
+		meant = placeholderInBraces(t, v.Source, isName)
 	}
-	if misread.text != "" {
+	if meant.text != "" {
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(misread.corrected)+" for its value", "it is the text %s%s", misread.text,
-			misread.effect)
+		c.Warn(v, "write "+yamlbind.Quoted(meant.corrected)+" for its value", "it is the text %s%s", meant.text, meant.effect)
 	}
 }
 
-// misreadText is a literal text that was probably meant as a placeholder. The zero value means that there is no such
-// text.
-type misreadText struct {
+// meantPlaceholder is a literal text that was probably meant as a placeholder. The zero value means that there is none.
+type meantPlaceholder struct {
 	text      string
 	corrected string // source with the placeholder
 	effect    string // what follows from the mistake: the end of the message
 }
 
-// misreadConstant returns the text of a constant template if the text ends in the name of an attribute, or in a
-// built-in name such as @key.
-func misreadConstant(t *template.Template, isName func(string) bool) misreadText {
+// placeholderAtEnd finds a missing placeholder in a template without placeholders. The end of such a text is the name
+// of an attribute, as in HOTEL#HotelId, or a built-in name, as in HOTEL#@key.
+func placeholderAtEnd(t *template.Template, isName func(string) bool) meantPlaceholder {
 	text, isConstant := t.Prefix()
 	if !isConstant {
-		return misreadText{}
+		return meantPlaceholder{}
 	}
 	lastPart := text[strings.LastIndexAny(text, "#/|")+1:]
 	before := strings.TrimSuffix(text, lastPart)
 	if name := strings.Trim(lastPart, "$<>:%"); name != "" && isName(name) {
-		return misreadText{text, before + "{" + item.PathText([]string{name}) + "}",
+		return meantPlaceholder{text, before + "{" + item.PathText([]string{name}) + "}",
 			", and not the value that an item has there"}
 	}
 	if builtin, hasAt := strings.CutPrefix(lastPart, "@"); hasAt && slices.Contains(builtinNames, builtin) {
-		return misreadText{text, before + "{" + lastPart + "}", ", the same for every item"}
+		return meantPlaceholder{text, before + "{" + lastPart + "}", ", the same for every item"}
 	}
-	return misreadText{}
+	return meantPlaceholder{}
 }
 
-// misreadBraces returns the first name in braces within the literal text of a template.
-func misreadBraces(t *template.Template, source string, isName func(string) bool) misreadText {
+// placeholderInBraces finds a placeholder that was written with two pairs of braces, and is the text {NAME} therefore.
+func placeholderInBraces(t *template.Template, source string, isName func(string) bool) meantPlaceholder {
 	prefix, isConstant := t.Prefix()
 	for _, literal := range t.Literals() {
 		m := inBraces.FindStringSubmatch(literal)
@@ -92,10 +90,11 @@ func misreadBraces(t *template.Template, source string, isName func(string) bool
 		text, name := m[0], m[1]
 		isWholeTemplate := isConstant && text == prefix
 		if isName(name) || isWholeTemplate {
-			return misreadText{text, strings.ReplaceAll(source, "{"+text+"}", text), ": two braces are a brace of the text"}
+			return meantPlaceholder{text, strings.ReplaceAll(source, "{"+text+"}", text),
+				": two braces are a brace of the text"}
 		}
 	}
-	return misreadText{}
+	return meantPlaceholder{}
 }
 
 // checkOneRow warns of a view in which all items share one row.
@@ -120,9 +119,9 @@ func (c *checker) checkOneRow(v *View) {
 // <Id> or :Id.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|])[:$][A-Za-z_]\w*|\*`)
 
-// failMisreads calls failMisread for the entities of the scope, until failMisread returns true for one of them. It
-// reports whether that happened.
-func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
+// failLiteralNameIn notes a problem for the first entity of the scope whose key has the name as literal text (see
+// failLiteralName). It returns false if there is no such entity.
+func (c *checker) failLiteralNameIn(sc *entity.Scope, name string) bool {
 	for _, e := range sc.Entities() {
 		i := slices.IndexFunc(c.cfg.Entities, func(declared Entity) bool { return declared.Name == e.Name })
 		if i < 0 {
@@ -132,25 +131,25 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 		if e.Attributes != nil {
 			forms = anyForm
 		}
-		if c.failMisread(&c.cfg.Entities[i], name, forms) {
+		if c.failLiteralName(&c.cfg.Entities[i], name, forms) {
 			return true
 		}
 	}
 	return false
 }
 
-// misreadForms says in which forms a name in the literal text of a pattern counts as a placeholder with missing braces.
-type misreadForms int
+// literalForms says in which forms a name in the literal text of a pattern counts as a placeholder with missing braces.
+type literalForms int
 
 const (
-	markedForm misreadForms = iota // texts that look like a placeholder, such as <NAME>
+	markedForm literalForms = iota // texts that look like a placeholder, such as <NAME>
 	anyForm                        // also NAME alone
 )
 
-// failMisread notes a problem if a key pattern of e has the name as literal text, such as 'RES#ResId' or
-// 'RES#{{ResId}}' instead of 'RES#{ResId}'. Then the pattern is wrong, and the parts of the file that read the name are
-// right. failMisread notes at most one problem for each pattern. It reports whether a pattern has such a text.
-func (c *checker) failMisread(e *Entity, name string, forms misreadForms) bool {
+// failLiteralName notes a problem if the key of e has the name as literal text, such as 'RES#ResId' or 'RES#{{ResId}}'
+// instead of 'RES#{ResId}'. Then the pattern is wrong, and the parts of the file that read the name are right. It
+// returns false if the key has no such text. It notes one problem for each pattern, however often it is called.
+func (c *checker) failLiteralName(e *Entity, name string, forms literalForms) bool {
 	if name == "" {
 		return false
 	}
@@ -159,26 +158,21 @@ func (c *checker) failMisread(e *Entity, name string, forms misreadForms) bool {
 		if p == nil {
 			continue
 		}
-		text, corrected := misreadName(p, name, forms)
-		if text == "" {
+		meant := literalName(p, name, forms)
+		if meant.text == "" {
 			continue
 		}
 		if !c.lacksPlaceholder[k] {
 			c.lacksPlaceholder[k] = true
-			message := "it has no placeholder where rules read %s"
-			if strings.HasPrefix(text, "{{") {
-				message = "two braces are a brace of the text, and rules read %s"
-			}
-			c.Fail(k, "write "+yamlbind.Quoted(corrected), message, name)
+			c.Fail(k, "write "+yamlbind.Quoted(meant.corrected), "%s, and rules read %s", meant.effect, name)
 		}
 		return true
 	}
 	return false
 }
 
-// misreadName looks for a literal text of the pattern that was probably meant as a placeholder of the name. It returns
-// the text, and the pattern with the placeholder instead of the text. It returns "" if there is none.
-func misreadName(p *entity.Pattern, name string, forms misreadForms) (text, corrected string) {
+// literalName finds the name in the literal text of a pattern, where it was probably meant as a placeholder.
+func literalName(p *entity.Pattern, name string, forms literalForms) meantPlaceholder {
 	candidates := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
 	if forms == anyForm && len(p.Names()) == 0 {
 		candidates = append(candidates, name)
@@ -188,11 +182,16 @@ func misreadName(p *entity.Pattern, name string, forms misreadForms) (text, corr
 		last, _ := utf8.DecodeLastRuneInString(before)
 		first, _ := utf8.DecodeRuneInString(after)
 		isPartOfWord := isWordRune(last) || isWordRune(first) || last == '{'
-		if found && !isPartOfWord {
-			return candidate, before + "{" + name + "}" + after
+		if !found || isPartOfWord {
+			continue
 		}
+		effect := "it has no placeholder"
+		if strings.HasPrefix(candidate, "{{") {
+			effect = "two braces are a brace of the text"
+		}
+		return meantPlaceholder{candidate, before + "{" + name + "}" + after, effect}
 	}
-	return "", ""
+	return meantPlaceholder{}
 }
 
 func isWordRune(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }

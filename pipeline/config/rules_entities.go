@@ -38,13 +38,19 @@ func (c *checker) checkUnique(e *Entity) {
 	for i, v := range c.ValueOf(&e.Unique).All() {
 		name := v.Text()
 		isUnbound := knowsBound && name != "" && !slices.Contains(bound, name)
-		if isUnbound && c.failMisread(e, name, anyForm) {
+		if isUnbound && c.failLiteralName(e, name, anyForm) {
 			continue
 		}
 		c.FailIf(isUnbound, v, yamlbind.Hint(name, bound, "the key binds"),
 			"%s is not a name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
-		c.FailIf(slices.Contains(e.Unique[:i], name), v, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
+		c.failIfRepeated(e.Unique[:i], v)
 	}
+}
+
+// failIfRepeated refuses an entry of a list that is equal to one of the earlier entries.
+func (c *checker) failIfRepeated(earlier []string, entry *value) {
+	c.FailIf(slices.Contains(earlier, entry.Text()), entry, "remove one of them", "%s occurs twice",
+		yamlbind.Quoted(entry.Text()))
 }
 
 func keyAttribute(k KeyPattern) string { return k.Attribute }

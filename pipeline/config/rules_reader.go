@@ -80,8 +80,7 @@ func (c *checker) checkGapRepair() {
 		c.FailIf(!slices.Contains(names, name), e, yamlbind.Hint(name, names, "these are the names of such sinks:"),
 			"%s is not the name of a view, an aggregate or a search sink: nothing else can be repaired from the table",
 			yamlbind.Quoted(name))
-		c.FailIf(slices.Contains(src.RepairSinks[:i], name), e, "remove one of them", "%s stands twice",
-			yamlbind.Quoted(name))
+		c.failIfRepeated(src.RepairSinks[:i], e)
 	}
 }
 

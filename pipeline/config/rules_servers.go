@@ -199,7 +199,7 @@ func (c *checker) serverURL(address *string) *url.URL {
 	server, err := url.Parse(*address)
 	switch {
 	case err != nil || !slices.Contains([]string{"https", "http"}, server.Scheme) || server.Host == "":
-		c.Fail(address, "write https://HOST", "it is no URL of a server")
+		c.Fail(address, "write https://HOST", "it is not the URL of a server")
 	case server.User != nil:
 		c.Fail(address, "write auth: basic, user and password beside it", "a password in a URL ends up in logs")
 	case server.RawQuery != "" || server.Fragment != "":

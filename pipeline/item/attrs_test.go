@@ -42,7 +42,7 @@ func TestAttributesFarApart(t *testing.T) {
 		for _, twice := range []string{name, "set"} {
 			b := fmt.Sprintf(`%s,"%s":{"S":"again"}}`, again[:len(again)-1], twice)
 			if _, err := item.Parse([]byte(b)); err == nil || !strings.Contains(err.Error(), "named twice") {
-				t.Errorf("%d: a name that stands twice: %v", n, err)
+				t.Errorf("%d: a name that occurs twice: %v", n, err)
 			}
 		}
 	}

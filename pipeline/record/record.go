@@ -13,7 +13,7 @@ import (
 var (
 	errRecord          = errs.New("want a record: an object with eventName and dynamodb")
 	errEnvelope        = errs.New("an envelope of records, within a record")
-	errDuplicateField  = errs.New("stands twice in the record")
+	errDuplicateField  = errs.New("occurs twice in the record")
 	errMissing         = errs.New("is missing")
 	errObject          = errs.New("want an object")
 	errSequence        = errs.New("want a sequence number of up to 40 digits")

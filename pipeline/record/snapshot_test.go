@@ -140,7 +140,7 @@ func TestSnapshot_BadLines(t *testing.T) {
 		{text: `{"Item":{"PK":{"S":"a"},"SK":{"N":"1"},"Total":{"N":"ten"}}}`, path: "Item.Total", want: "not a number", key: "a,+1"},
 		{text: `{"Total":{"M":{"x":{"N":"ten"}}},"PK":{"S":"a"},"SK":{"N":"1"}}`, path: "Item.Total.x", want: "not a number", key: "a,+1"},
 		{text: `{"Item":{"PK":{"S":"a"},"SK":{"N":"1"},"PK":{"S":"b"}}}`, path: "Item.PK", want: "named twice"},
-		{text: `{"Item":{"PK":{"S":"a"},"SK":{"N":"1"}},"Item":{}}`, path: "Item", want: "stands twice", key: "a,+1"},
+		{text: `{"Item":{"PK":{"S":"a"},"SK":{"N":"1"}},"Item":{}}`, path: "Item", want: "occurs twice", key: "a,+1"},
 		{text: `{"Item":null}`, path: "Item", want: "is missing"},
 		{text: `{}`, path: "Item.PK", want: "check --keys"},
 		{text: `{"Foo":` + itemText + `}`, path: "Item.Foo", want: "want a type tag"},

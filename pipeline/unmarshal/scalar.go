@@ -16,7 +16,7 @@ import (
 var (
 	errOverflow       = errs.New("the number is out of its range")
 	errInteger        = errs.New("the number is not an integer of its range")
-	errTime           = errs.New("the text is no RFC 3339 time")
+	errTime           = errs.New("the text is not an RFC 3339 time")
 	errUnix           = errs.New("the number is not a count of seconds")
 	errBool           = errs.New("the text is neither true nor false")
 	errNotNumber      = errs.New("not a number")
@@ -171,7 +171,7 @@ func textKey(name string, key reflect.Value) error {
 	}
 	u, ok := key.Addr().Interface().(encoding.TextUnmarshaler)
 	if !ok {
-		return errs.New("it is no encoding.TextUnmarshaler")
+		return errs.New("it is not an encoding.TextUnmarshaler")
 	}
 	return u.UnmarshalText([]byte(name))
 }

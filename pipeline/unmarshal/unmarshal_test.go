@@ -100,7 +100,7 @@ func TestDecode_Errors(t *testing.T) {
 		`{"Lines":[{"N":1},{"N":128}]}`:         `attribute Lines[1].N: N does not decode into int8: the number is out of its range`,
 		`{"Lines":[{"N":1.5}]}`:                 `attribute Lines[0].N: N does not decode into int8: the number is not an integer of its range`,
 		`{"Lines":{"N":1}}`:                     `attribute Lines: M does not decode into []unmarshal_test.inner`,
-		`{"By":{"first-name":{"At":"secret"}}}`: `attribute By["first-name"].At: S does not decode into time.Time: the text is no RFC 3339 time`,
+		`{"By":{"first-name":{"At":"secret"}}}`: `attribute By["first-name"].At: S does not decode into time.Time: the text is not an RFC 3339 time`,
 		`{"By":{"x":{"Flag":"true"}}}`:          `attribute By.x.Flag: S does not decode into bool`,
 		`{"By":{"x":{"At":1.5}}}`:               `attribute By.x.At: N does not decode into time.Time: the number is not a count of seconds`,
 		`{"Ints":{"secret":1}}`:                 `attribute Ints: M does not decode into map[int]int: a name as a key of type int: the number is not an integer of its range`,
