@@ -344,7 +344,7 @@ func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (bat
 			batchErr = panicError(r.stage, v)
 		}
 		if ctx.Err() == nil { // a cancelled Write proves nothing about the sink
-			batchErr = r.patience.takeAll(batchErr, errs)
+			batchErr = r.refusals.classifyAll(batchErr, errs)
 			r.health.update(batchErr, errs)
 		}
 	}()

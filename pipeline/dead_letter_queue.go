@@ -155,7 +155,7 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 	return r.retryUntilDone(ctx,
 		"dead letters cannot be stored: their changes and later ones of the same keys are blocked", len(letters),
 		func() error {
-			return guard("dead letters", &r.p.patience.deadLetters, func() error { return r.p.options.DeadLetters.Put(ctx, letters) })
+			return guard("dead letters", &r.p.refusals.deadLetters, func() error { return r.p.options.DeadLetters.Put(ctx, letters) })
 		}, failed)
 }
 

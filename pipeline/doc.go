@@ -38,7 +38,7 @@
 //     handles records that cannot be decoded.
 //   - One sink: queue.go, lane.go, scheduler.go, batch.go, batch_result.go, object_pools.go; pack.go and
 //     packed_batch.go compress changes that wait for a large batch; batch_result.go decides what is tried again
-//     (fateOf). retry.go has the marks of errors and the backoff, patience.go waits for denied calls.
+//     (fateOf). retry.go has the marks of errors and the backoff, refusal_tracker.go retries denied calls.
 //   - Reports: ledger.go, telemetry.go, sink_state.go, heldback.go, heldback_log.go, retry_log.go, explain.go.
 //   - Others: redeliver.go (for redrives), requirements.go (images that stages need), plan_arena.go (memory of plans),
 //     panic.go (panics and failures in the log).

@@ -83,7 +83,7 @@ func (r *run) takeWatermark(part *partition) (pos Position, ok bool) {
 func (r *run) callCommit(partition string, pos Position) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hardCtx), commitTimeout)
 	defer cancel()
-	return guard("committer", &r.p.patience.commit, func() error { return r.committer.Commit(ctx, partition, pos) })
+	return guard("committer", &r.p.refusals.commit, func() error { return r.committer.Commit(ctx, partition, pos) })
 }
 
 // commitFailed logs a failed Commit, and marks the watermark as not committed. A fatal error also stops the run.

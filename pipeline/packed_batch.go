@@ -332,7 +332,7 @@ func (r *route) writeSorted(run *run, b *batch) error {
 	err = cmp.Or(err, outcomeErr)
 	if err == nil {
 		r.health.update(nil, []error{nil})
-		r.patience.partSucceeded()
+		r.refusals.partSucceeded()
 	}
 	return err
 }

@@ -13,15 +13,15 @@ func panicError(stage string, v any) *redact.PanicError {
 	return &redact.PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
 
-// guard calls f, which is code of the user. A panic becomes an error that names the stage. If p is not nil, p makes a
-// refusal ([Denied]) transient or fatal.
-func guard(stage string, p *Patience, f func() error) (err error) {
+// guard calls f, which is code of the user. A panic becomes an error that names the stage. If refusals is not nil,
+// it makes a refusal ([Denied]) transient or fatal.
+func guard(stage string, refusals *RefusalTracker, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = panicError(stage, v)
 		}
-		if p != nil {
-			err = p.Take(err)
+		if refusals != nil {
+			err = refusals.Classify(err)
 		}
 	}()
 	return f()

@@ -82,7 +82,7 @@ type Pipeline struct {
 	ignoresEvents bool         // no sink uses events
 	seed          maphash.Seed // seed of the hashes of keys
 	tel           *telemetry
-	patience      struct{ deadLetters, quarantineRead, quarantineWrite, commit Patience }
+	refusals      struct{ deadLetters, quarantineRead, quarantineWrite, commit RefusalTracker }
 
 	// mu guards the following fields, the ledgers and newest of the routes, and the state of the run; see run.step.
 	mu     sync.Mutex

@@ -40,7 +40,7 @@ func (r *run) quarantines(rt *route, class string) bool {
 }
 
 func (r *run) readQuarantine(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
-	err = guard("quarantine", &r.p.patience.quarantineRead, func() (err error) {
+	err = guard("quarantine", &r.p.refusals.quarantineRead, func() (err error) {
 		held, err = r.p.options.Quarantine.Held(ctx, sink, keys)
 		return err
 	})
@@ -54,7 +54,7 @@ func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, 
 	}
 	return r.retryUntilDone(ctx, "the quarantine of keys cannot be stored: their changes are blocked", len(keys),
 		func() error {
-			return guard("quarantine", &r.p.patience.quarantineWrite,
+			return guard("quarantine", &r.p.refusals.quarantineWrite,
 				func() error { return r.p.options.Quarantine.Hold(ctx, sink, keys) })
 		}, failed)
 }

@@ -22,7 +22,7 @@ type route struct {
 	ledger         SinkLedger
 	newest         time.Time // newest creation time of the changes that were finished; zero: none yet
 	health         health
-	patience       Patience // patience with refused Writes and Flushes
+	refusals       RefusalTracker // of Writes and Flushes
 	tel            *sinkTelemetry
 	arenas         arenaPool
 	scratch        scratchPool

@@ -67,7 +67,7 @@ func (r *run) flushSink(rt *route, flusher Flusher) error {
 		if err == nil {
 			return nil // Flush of an empty sink makes no call, so its success does not end a refusal of calls
 		}
-		err = rt.patience.Take(err)
+		err = rt.refusals.Classify(err)
 		if !isTransient(err) || !r.waitToRetry(r.hardCtx, attempt, err) {
 			return err
 		}

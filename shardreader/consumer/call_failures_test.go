@@ -32,7 +32,7 @@ func TestConsumer_TidyingUpIsNotNeeded(t *testing.T) {
 		defer r.tell()
 		r.server.AddStream("shop")
 		r.put("a", 1)
-		if err := r.table.Memory.Heartbeat(t.Context(), leases.Member{Worker: "gone", Name: "gone", Heartbeat: 1}); err != nil {
+		if err := r.table.Memory.Heartbeat(t.Context(), leases.Member{ID: "gone", Name: "gone", Heartbeat: 1}); err != nil {
 			t.Fatal(err)
 		}
 		s := newStore()

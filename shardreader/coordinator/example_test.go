@@ -25,7 +25,7 @@ func ExampleCoordinator() {
 		for _, action := range c.Step(0, event) { // no time passes here
 			switch a := action.(type) {
 			case coordinator.WriteHeartbeat:
-				fmt.Println("write heartbeat", a.Member.Heartbeat, "of", a.Member.Worker)
+				fmt.Println("write heartbeat", a.Member.Heartbeat, "of", a.Member.ID)
 				events = append(events, coordinator.WriteResult{Call: a.Call, Err: table.Heartbeat(ctx, a.Member)})
 			case coordinator.ReadTable:
 				fmt.Println("read the lease table")

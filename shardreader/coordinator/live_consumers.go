@@ -68,14 +68,14 @@ func (c *Coordinator) leadFleet() {
 func (c *Coordinator) updateConsumers(members []leases.Member) {
 	seen := make(map[string]bool, len(members))
 	for _, m := range members {
-		seen[m.Worker] = true
-		consumer := c.table.consumers[m.Worker]
+		seen[m.ID] = true
+		consumer := c.table.consumers[m.ID]
 		if consumer == nil || consumer.Heartbeat != m.Heartbeat {
 			consumer = &knownConsumer{heartbeatSince: c.now}
-			c.table.consumers[m.Worker] = consumer
+			c.table.consumers[m.ID] = consumer
 		}
 		consumer.Member = m
-		delete(c.table.departed, m.Worker)
+		delete(c.table.departed, m.ID)
 	}
 	for id := range c.table.consumers {
 		if !seen[id] {

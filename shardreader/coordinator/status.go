@@ -57,7 +57,7 @@ func (a *assignment) mayHaveUnread() bool { return a.lag.behindSince > 0 || !a.s
 func (c *Coordinator) member() leases.Member {
 	s, ends := c.surveyAssignments(), c.shardEnds()
 	m := leases.Member{
-		Worker: c.options.ID, Name: c.options.Name, Heartbeat: c.heartbeats.lastNumber, Leaving: !c.isRunning(),
+		ID: c.options.ID, Name: c.options.Name, Heartbeat: c.heartbeats.lastNumber, Leaving: !c.isRunning(),
 		LeaseCount: len(c.assignments), AtEndBefore: ends.allShards, CallsPerMonth: c.callsPerMonth(), Load: s.load,
 		RoutesDigest: c.options.Routes, QuietBefore: ends.quietShards, BusyShards: ends.busy, Pending: s.pending,
 		Stopped: s.stopped, Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),

@@ -83,13 +83,13 @@ func TestLease_Equal(t *testing.T) {
 
 func TestMember_Equal(t *testing.T) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	m := leases.Member{Worker: "a", Behind: map[string]time.Time{"s": at}}
-	same := leases.Member{Worker: "a", Behind: map[string]time.Time{"s": at.Add(time.Millisecond)}, Stopped: map[string]string{}}
+	m := leases.Member{ID: "a", Behind: map[string]time.Time{"s": at}}
+	same := leases.Member{ID: "a", Behind: map[string]time.Time{"s": at.Add(time.Millisecond)}, Stopped: map[string]string{}}
 	if !m.Equal(same) {
 		t.Errorf("%+v and %+v are not equal", m, same)
 	}
 	for name, change := range map[string]func(*leases.Member){
-		"Worker":    func(m *leases.Member) { m.Worker = "x" },
+		"ID":        func(m *leases.Member) { m.ID = "x" },
 		"Name":      func(m *leases.Member) { m.Name = "x" },
 		"Heartbeat": func(m *leases.Member) { m.Heartbeat++ },
 		"Leaving":   func(m *leases.Member) { m.Leaving = true },

@@ -10,8 +10,8 @@ import (
 // Member is the row of one consumer. The consumer writes it with every heartbeat; the other consumers and `status` read
 // it. The tags define the JSON of leases/file, which writes the maps itself.
 type Member struct {
-	Worker string `json:"worker"` // consumer id, unique to the process
-	// Name stays the same over restarts; Lease.Pinned refers to it. Default: Worker
+	ID string `json:"worker"` // consumer id, unique to the process
+	// Name stays the same over restarts; Lease.Pinned refers to it. Default: ID
 	Name      string `json:"name,omitempty"`
 	Heartbeat int64  `json:"beat"` // number of the heartbeat; rises by 1 with each heartbeat
 

@@ -14,7 +14,7 @@ import (
 type Memory struct {
 	mu           sync.Mutex
 	leases       map[string]Lease  // by shard
-	members      map[string]Member // by Worker
+	members      map[string]Member // by ID
 	quotas       map[string]int64  // count by name
 	begunStreams map[string]bool   // by ARN of the stream
 }
@@ -29,7 +29,7 @@ func NewMemory(s Snapshot) *Memory {
 		m.leases[l.Shard] = l.storedForm()
 	}
 	for _, member := range s.Members {
-		m.members[member.Worker] = member.storedForm()
+		m.members[member.ID] = member.storedForm()
 	}
 	for _, stream := range s.BegunStreams {
 		m.begunStreams[stream] = true
@@ -116,11 +116,11 @@ func (m *Memory) Delete(ctx context.Context, old Lease) error {
 
 // Heartbeat implements [Table].
 func (m *Memory) Heartbeat(ctx context.Context, member Member) error {
-	if member.Worker == "" {
+	if member.ID == "" {
 		return pipeline.Permanent(errs.New("leases: a member without a worker"))
 	}
 	return m.withLock(ctx, func() error {
-		m.members[member.Worker] = member.storedForm()
+		m.members[member.ID] = member.storedForm()
 		return nil
 	})
 }

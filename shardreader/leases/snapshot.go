@@ -9,7 +9,7 @@ import (
 // Sort sorts the fields of s as [Snapshot] promises. Implementations of [Table] call it.
 func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Leases, func(a, b Lease) int { return strings.Compare(a.Shard, b.Shard) })
-	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.Worker, b.Worker) })
+	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
 	slices.Sort(s.BegunStreams)
 	slices.SortFunc(s.DamagedLeases, func(a, b BrokenLease) int { return strings.Compare(a.Shard, b.Shard) })
 }
@@ -42,7 +42,7 @@ func (s Snapshot) Foreign() []string {
 		}
 	}
 	for _, m := range s.Members {
-		delete(owners, m.Worker)
+		delete(owners, m.ID)
 	}
 	return slices.Sorted(maps.Keys(owners))
 }

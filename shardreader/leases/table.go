@@ -48,7 +48,7 @@ type Table interface {
 // Snapshot is the content of a table.
 type Snapshot struct {
 	Leases        []Lease       // sorted by Shard
-	Members       []Member      // sorted by Worker
+	Members       []Member      // sorted by ID
 	BegunStreams  []string      // ARNs of the streams of all MarkBegun calls, sorted
 	DamagedLeases []BrokenLease // rows of leases that cannot be read, sorted by Shard
 }

@@ -23,7 +23,7 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	}
 	members := make(map[string]Member)
 	for _, m := range s.Members {
-		members[m.Worker] = m
+		members[m.ID] = m
 	}
 	var unpassed []string
 	for _, l := range s.Leases {
@@ -46,7 +46,7 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 func (s Snapshot) Heartbeats() map[string]int64 {
 	beats := make(map[string]int64, len(s.Members))
 	for _, m := range s.Members {
-		beats[m.Worker] = m.Heartbeat
+		beats[m.ID] = m.Heartbeat
 	}
 	return beats
 }

@@ -18,7 +18,7 @@ func TestWaitPassed(t *testing.T) {
 		at := time.Now().Add(time.Minute)
 		first := leases.Lease{Shard: "shardId-1", Owner: "a"}
 		second := leases.Lease{Shard: "shardId-2", Owner: "a"}
-		consumer := leases.Member{Worker: "a", Heartbeat: 1, BusyShards: []string{"shardId-1", "shardId-2"}}
+		consumer := leases.Member{ID: "a", Heartbeat: 1, BusyShards: []string{"shardId-1", "shardId-2"}}
 		stopped := consumer
 		stopped.Stopped = map[string]string{"shardId-2": "its row is damaged"}
 		second.Time = at.Add(-time.Second)

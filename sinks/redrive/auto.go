@@ -72,7 +72,7 @@ func Auto(ctx context.Context, o AutoOptions) error {
 }
 
 // refusedEvery is the longest pause between two reads that are refused for missing rights. After a longer pause,
-// [pipeline.Patience] would start a new period.
+// [pipeline.RefusalTracker] would start a new period.
 const refusedEvery = time.Minute
 
 // auto is a running Auto.
@@ -83,11 +83,11 @@ type auto struct {
 
 // sinkProgress is the state of a sink in Auto.
 type sinkProgress struct {
-	attempt int               // number of consecutive checks that failed or left letters
-	next    time.Time         // time of the next check, unless the sink becomes well again earlier
-	ended   time.Time         // end of the last redrive
-	reads   pipeline.Patience // decides how long refused reads of letters and marks are tolerated
-	refused bool              // the last check was refused
+	attempt int                     // number of consecutive checks that failed or left letters
+	next    time.Time               // time of the next check, unless the sink becomes well again earlier
+	ended   time.Time               // end of the last redrive
+	reads   pipeline.RefusalTracker // decides how long refused reads of letters and marks are tolerated
+	refused bool                    // the last check was refused
 }
 
 // checkAll checks every sink. It returns the pause before the next check, or a fatal error.
@@ -133,7 +133,7 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 	}
 
 	s.refused = pipeline.IsDenied(err)
-	err = s.reads.Take(err)
+	err = s.reads.Classify(err)
 	if pipeline.IsFatal(err) {
 		return err
 	}

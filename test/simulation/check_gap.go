@@ -101,7 +101,7 @@ func (w *world) unsaid(p *process, s *shard, k *knownGap) string {
 		return ""
 	}
 	for _, m := range w.snapshot().Members {
-		if m.Worker == p.id && m.Stopped[s.id] != "" {
+		if m.ID == p.id && m.Stopped[s.id] != "" {
 			return ""
 		}
 	}

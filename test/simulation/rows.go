@@ -219,8 +219,8 @@ func (w *world) remove(p *process, old leases.Lease) error {
 
 // beat writes p's member row.
 func (w *world) beat(p *process, m leases.Member) error {
-	if m.Worker != p.id {
-		w.broken("members are themselves", "%s beats for %s", p.id, m.Worker)
+	if m.ID != p.id {
+		w.broken("members are themselves", "%s beats for %s", p.id, m.ID)
 	}
 	if w.now-p.beatAt > w.plan.Shape.Lease*9/10 {
 		p.silent = w.now

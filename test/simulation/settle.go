@@ -149,7 +149,7 @@ func (w *world) lag() *Breach {
 		}
 	}
 	for _, m := range w.snapshot().Members {
-		if p := w.live(m.Worker); p != nil && (len(m.Behind) > 0 || m.Pending > 0) && !w.anyGiven() {
+		if p := w.live(m.ID); p != nil && (len(m.Behind) > 0 || m.Pending > 0) && !w.anyGiven() {
 			return &Breach{Rule: "lag reaches 0", What: p.id + " says that it is behind"}
 		}
 	}

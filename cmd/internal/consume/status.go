@@ -79,7 +79,7 @@ func (c *consumerRun) status(st coordinator.Status, ledger pipeline.Ledger, held
 // newProcess returns a status that has only the fields about the consumer and its shards.
 func newProcess(st coordinator.Status, held []pipeline.HeldBack) *fleet.Process {
 	c := &fleet.Process{
-		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.IsLeader, Consumers: st.LiveConsumers,
+		Worker: st.Member.ID, Name: st.Member.Name, Lists: st.IsLeader, Consumers: st.LiveConsumers,
 		CallsAMonth: st.Member.CallsPerMonth,
 		Shards:      []fleet.ProcessShard{}, HeldBack: heldBackShards(held, st), Sinks: []fleet.ProcessSink{},
 	}

@@ -290,7 +290,7 @@ func (r *Report) addProblem(kind ProblemKind, subject, hint, format string, args
 func (r *Report) addLostLeases(obs *Observation) {
 	alive := 0
 	for _, m := range obs.Leases.Members {
-		if _, silent := obs.Silent[m.Worker]; !silent {
+		if _, silent := obs.Silent[m.ID]; !silent {
 			alive++
 		}
 	}
@@ -315,18 +315,18 @@ func (r *Report) countUnowned() (n int) {
 }
 
 func (r *Report) addConsumer(obs *Observation, m leases.Member) {
-	silence, silent := obs.Silent[m.Worker]
-	ownsShard := func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() }
+	silence, silent := obs.Silent[m.ID]
+	ownsShard := func(lease leases.Lease) bool { return lease.Owner == m.ID && !lease.Ended() }
 	gone := silent && !slices.ContainsFunc(obs.Leases.Leases, ownsShard)
 	r.Consumers = append(r.Consumers, Consumer{
-		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone,
+		Worker: m.ID, Name: cmp.Or(m.Name, m.ID), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone,
 		Leaving: m.Leaving, Shards: m.LeaseCount, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load,
 		CallsAMonth: m.CallsPerMonth,
 	})
 	if silent && !gone {
-		r.addProblem(SilentConsumer, m.Worker,
+		r.addProblem(SilentConsumer, m.ID,
 			"others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
-			"consumer %s has sent no heartbeat for %s", m.Worker, FormatAge(silence))
+			"consumer %s has sent no heartbeat for %s", m.ID, FormatAge(silence))
 	}
 }
 

@@ -43,8 +43,8 @@ func healthy() fleet.Observation {
 				{Shard: "shard-c", Stream: arn, Owner: "task-2-y", Counter: 9, Checkpoint: leases.After("900"), Parents: []string{"shard-a"}, Time: ago(10 * time.Minute), Pinned: "task-2"},
 			},
 			Members: []leases.Member{
-				{Worker: "task-1-x", Name: "task-1", Heartbeat: 5, LeaseCount: 1, Load: 123456, CallsPerMonth: 1.2e6, Pending: 1200, Behind: map[string]time.Time{"shard-b": ago(time.Minute)}},
-				{Worker: "task-2-y", Name: "task-2", Heartbeat: 9, LeaseCount: 1},
+				{ID: "task-1-x", Name: "task-1", Heartbeat: 5, LeaseCount: 1, Load: 123456, CallsPerMonth: 1.2e6, Pending: 1200, Behind: map[string]time.Time{"shard-b": ago(time.Minute)}},
+				{ID: "task-2-y", Name: "task-2", Heartbeat: 9, LeaseCount: 1},
 			},
 		},
 		Streams: []fleet.Stream{{ARN: arn, Status: shardreader.Enabled, Shards: []shardreader.Shard{
@@ -156,7 +156,7 @@ func TestReport_Problems(t *testing.T) {
 		"nothing is wrong":     {func(*fleet.Observation) {}, ""},
 		"a consumer is silent": {func(l *fleet.Observation) { l.Silent = map[string]time.Duration{"task-2-y": time.Minute} }, "silent_member task-2-y, no_owner shard-c"},
 		"a consumer died long ago": {func(l *fleet.Observation) {
-			l.Leases.Members = append(l.Leases.Members, leases.Member{Worker: "old"})
+			l.Leases.Members = append(l.Leases.Members, leases.Member{ID: "old"})
 			l.Silent = map[string]time.Duration{"old": time.Minute}
 		}, ""},
 		"a lease is free":                 {func(l *fleet.Observation) { l.Leases.Leases[2].Owner = "" }, "no_owner shard-c"},

@@ -27,7 +27,7 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 	}
 	owner, isMember := obs.findMember(s.Owner)
 	if isMember {
-		s.Name = cmp.Or(owner.Name, owner.Worker)
+		s.Name = cmp.Or(owner.Name, owner.ID)
 	}
 	s.State, s.StopReason = obs.shardState(t, n)
 	s.AfterStream = s.State == Waiting && t.unfinishedParent(n) == nil
@@ -196,7 +196,7 @@ func unreadPredecessors(streams []Stream, t tree) map[string]string {
 
 // findMember returns the consumer with an id. It returns false if there is none, or if id is "".
 func (obs *Observation) findMember(id string) (leases.Member, bool) {
-	i := slices.IndexFunc(obs.Leases.Members, func(m leases.Member) bool { return m.Worker == id })
+	i := slices.IndexFunc(obs.Leases.Members, func(m leases.Member) bool { return m.ID == id })
 	if id == "" || i < 0 {
 		return leases.Member{}, false
 	}

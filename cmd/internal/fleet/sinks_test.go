@@ -19,7 +19,7 @@ func TestReport_FailingReads(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	l := Observation{Pipeline: "shop", At: at, Leases: leases.Snapshot{
 		Leases:  []leases.Lease{{Shard: "s1", Stream: "arn", Owner: "w1", Checkpoint: leases.After("1"), Time: at.Add(-30 * time.Hour)}},
-		Members: []leases.Member{{Worker: "w1", LeaseCount: 1, Failing: map[string]leases.ReadFailure{"s1": {Since: at.Add(-50 * time.Second), Class: "unavailable"}}}},
+		Members: []leases.Member{{ID: "w1", LeaseCount: 1, Failing: map[string]leases.ReadFailure{"s1": {Since: at.Add(-50 * time.Second), Class: "unavailable"}}}},
 	}}
 	r := l.Report()
 	var text strings.Builder
@@ -38,7 +38,7 @@ func TestReport_FailingReads(t *testing.T) {
 func TestReport_SinksAndLetters(t *testing.T) {
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	oldest := at.Add(-time.Hour)
-	members := leases.Snapshot{Members: []leases.Member{{Worker: "w1"}}}
+	members := leases.Snapshot{Members: []leases.Member{{ID: "w1"}}}
 	note := func(s state.FailingSink) []state.HeldBack {
 		return []state.HeldBack{{Consumer: "w1", Sinks: []state.FailingSink{s}}}
 	}

@@ -345,8 +345,8 @@ func silentMembers(
 ) map[string]time.Duration {
 	silent := make(map[string]time.Duration)
 	for _, m := range snapshot.Members {
-		if heartbeat, known := heartbeats[m.Worker]; known && heartbeat == m.Heartbeat {
-			silent[m.Worker] = watched
+		if heartbeat, known := heartbeats[m.ID]; known && heartbeat == m.Heartbeat {
+			silent[m.ID] = watched
 		}
 	}
 	return silent

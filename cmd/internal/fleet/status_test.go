@@ -103,7 +103,7 @@ func TestStatus_WithoutLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := beats.Heartbeat(t.Context(), leases.Member{Worker: "w1", Heartbeat: 1}); err != nil {
+	if err := beats.Heartbeat(t.Context(), leases.Member{ID: "w1", Heartbeat: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if out, _ := program.Run(t, cli.ExitUnhealthy, "status", "-c", consumer, "--live", "--no-watch"); !strings.Contains(out, "the lease table "+name+"-leases is gone: 1 consumer lives") || !strings.Contains(out, "w1") || strings.Contains(out, "has begun") {

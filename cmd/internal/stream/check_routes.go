@@ -36,10 +36,10 @@ func CheckRoutes(
 	heartbeatsBefore, digest := before.Heartbeats(), sinks.RoutesDigest(cfg)
 	var others []string
 	for _, m := range now.Members {
-		heartbeat, isKnown := heartbeatsBefore[m.Worker]
+		heartbeat, isKnown := heartbeatsBefore[m.ID]
 		isLive := !isKnown || heartbeat != m.Heartbeat
 		if isLive && m.RoutesDigest != digest {
-			others = append(others, m.Worker)
+			others = append(others, m.ID)
 		}
 	}
 	if len(others) == 0 {

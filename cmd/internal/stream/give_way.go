@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ const paceInterval = 10 * time.Second
 // live if its last heartbeat is at most silence ago. The function writes to w why it blocks. If the lag cannot be read,
 // it does not block. It is safe for concurrent use.
 func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(ctx context.Context) {
-	watch := lagWatch{silence: silence, unread: make(map[string]time.Time)}
+	watch := lagWatch{silence: silence, ownerless: make(map[string]time.Time)}
 	return (&pacer{read: read, maxLag: maxLag, w: w, watch: watch}).giveWay
 }
 
@@ -61,20 +62,21 @@ func (p *pacer) giveWay(ctx context.Context) {
 type lagWatch struct {
 	silence    time.Duration
 	heartbeats HeartbeatWatch
-	unread     map[string]time.Time // when a shard was first seen without a live owner
+	ownerless  map[string]time.Time // shards that could be read and have no live owner: when that was first seen
 }
 
 // longest returns the lag of the shard that is furthest behind. If the owner of a shard is live, the lag is the age of
-// the last record that the owner read. If the owner is not live, the lag is the time since that was first seen. The
+// the last record that the owner read. If a shard has no live owner, the lag is the time since that was first seen. The
 // true lag may be longer: the checkpoint does not show how old the next record is, or whether there is one. If no
 // consumer is live, the lag is 0, because waiting would not help.
 func (w *lagWatch) longest(s leases.Snapshot, now time.Time) (longest time.Duration) {
-	live, silent := make(map[string]bool), w.heartbeats.Observe(s.Members, now, w.silence)
+	silent := w.heartbeats.Observe(s.Members, now, w.silence)
+	live := make(map[string]bool)
 	for _, m := range s.Members {
-		if _, isSilent := silent[m.Worker]; isSilent {
+		if _, isSilent := silent[m.ID]; isSilent {
 			continue
 		}
-		live[m.Worker] = true
+		live[m.ID] = true
 		for _, read := range m.Behind {
 			if !read.IsZero() {
 				longest = max(longest, now.Sub(read))
@@ -84,28 +86,26 @@ func (w *lagWatch) longest(s leases.Snapshot, now time.Time) (longest time.Durat
 	if len(live) == 0 {
 		return 0
 	}
-	return max(longest, w.longestUnread(s, live, now))
+	w.noteOwnerless(s, live, now)
+	for _, since := range w.ownerless {
+		longest = max(longest, now.Sub(since))
+	}
+	return longest
 }
 
-// longestUnread returns the longest lag of the shards without a live owner.
-func (w *lagWatch) longestUnread(s leases.Snapshot, live map[string]bool, now time.Time) (longest time.Duration) {
+// noteOwnerless notes the shards that have no live owner, though they could be read.
+func (w *lagWatch) noteOwnerless(s leases.Snapshot, live map[string]bool, now time.Time) {
 	unended := make(map[string]bool)
 	for _, l := range s.Leases {
 		unended[l.Shard] = !l.Ended()
 	}
+	before := w.ownerless
+	w.ownerless = make(map[string]time.Time)
 	for _, l := range s.Leases {
 		waitsForParent := slices.ContainsFunc(l.Parents, func(parent string) bool { return unended[parent] })
 		isReadable := !l.Ended() && l.Stopped == "" && !waitsForParent
-		isUnread := isReadable && !live[l.Owner]
-		since, known := w.unread[l.Shard]
-		switch {
-		case !isUnread:
-			delete(w.unread, l.Shard)
-		case !known:
-			w.unread[l.Shard] = now
-		default:
-			longest = max(longest, now.Sub(since))
+		if isReadable && !live[l.Owner] {
+			w.ownerless[l.Shard] = cmp.Or(before[l.Shard], now)
 		}
 	}
-	return longest
 }

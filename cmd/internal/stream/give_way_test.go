@@ -30,7 +30,7 @@ func (f *fleet) read(context.Context) (leases.Snapshot, error) {
 		return time.Now().Unix()
 	}
 	behind := map[string]time.Time{"s": time.Now().Add(-f.behind), "new": {}}
-	members := []leases.Member{{Worker: "a", Heartbeat: beat("a"), Behind: behind}, {Worker: "b", Heartbeat: beat("b")}}
+	members := []leases.Member{{ID: "a", Heartbeat: beat("a"), Behind: behind}, {ID: "b", Heartbeat: beat("b")}}
 	return leases.Snapshot{Members: members, Leases: f.leases}, f.err
 }
 
@@ -115,7 +115,7 @@ func TestLagOfShardsWithoutOwner(t *testing.T) {
 		"and no consumer":              {leases: []leases.Lease{free}, dead: true},
 	} {
 		f := &fleet{silent: make(map[string]time.Time), leases: tt.leases}
-		w := lagWatch{silence: 15 * time.Second, unread: make(map[string]time.Time)}
+		w := lagWatch{silence: 15 * time.Second, ownerless: make(map[string]time.Time)}
 		now, got := time.Now(), time.Duration(0)
 		for i := range 7 {
 			s, err := f.read(t.Context())
@@ -135,8 +135,8 @@ func TestLagOfShardsWithoutOwner(t *testing.T) {
 		}
 		f.leases = []leases.Lease{{Shard: "s", Owner: "a"}, {Shard: "p", Owner: "a"}}
 		s, _ := f.read(t.Context())
-		if w.longest(s, now); !tt.dead && len(w.unread) > 0 {
-			t.Errorf("%s: %v are still unread after they have an owner", name, w.unread)
+		if w.longest(s, now); !tt.dead && len(w.ownerless) > 0 {
+			t.Errorf("%s: %v are still unread after they have an owner", name, w.ownerless)
 		}
 	}
 }

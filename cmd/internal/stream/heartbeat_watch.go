@@ -24,13 +24,13 @@ func (w *HeartbeatWatch) Observe(
 ) map[string]time.Duration {
 	seen, silent := make(map[string]seenHeartbeat, len(members)), make(map[string]time.Duration)
 	for _, m := range members {
-		last, known := w.seen[m.Worker]
+		last, known := w.seen[m.ID]
 		if !known || last.heartbeat != m.Heartbeat {
 			last = seenHeartbeat{m.Heartbeat, now}
 		}
-		seen[m.Worker] = last
+		seen[m.ID] = last
 		if silence := now.Sub(last.since); silence >= maxSilence {
-			silent[m.Worker] = silence
+			silent[m.ID] = silence
 		}
 	}
 	w.seen = seen

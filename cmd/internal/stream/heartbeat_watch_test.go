@@ -17,7 +17,7 @@ func TestHeartbeatWatch(t *testing.T) {
 		a, b   int64
 		silent time.Duration // how long b is silent
 	}{{0, 1, 1, 0}, {5 * time.Second, 2, 1, 0}, {10 * time.Second, 3, 1, 10 * time.Second}, {15 * time.Second, 4, 1, 15 * time.Second}, {20 * time.Second, 5, 2, 0}} {
-		silent := watched.Observe([]leases.Member{{Worker: "a", Heartbeat: step.a}, {Worker: "b", Heartbeat: step.b}}, now.Add(step.after), 10*time.Second)
+		silent := watched.Observe([]leases.Member{{ID: "a", Heartbeat: step.a}, {ID: "b", Heartbeat: step.b}}, now.Add(step.after), 10*time.Second)
 		if got, is := silent["b"]; got != step.silent || is != (step.silent > 0) || len(silent) > 1 {
 			t.Errorf("look %d: silent are %v, want b for %v", i, silent, step.silent)
 		}

@@ -54,7 +54,7 @@ func TestCreateTables(t *testing.T) {
 			if err != nil || ttl.TimeToLiveDescription.TimeToLiveStatus != types.TimeToLiveStatusEnabled || aws.ToString(ttl.TimeToLiveDescription.AttributeName) != "expires" {
 				t.Errorf("the TTL is %+v (%v)", ttl.TimeToLiveDescription, err)
 			}
-			if err := table.Heartbeat(t.Context(), leases.Member{Worker: "a"}); err != nil {
+			if err := table.Heartbeat(t.Context(), leases.Member{ID: "a"}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -63,7 +63,7 @@ func TestFact29_OtherRowsAndAttributesStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{
-		w.Heartbeat(t.Context(), leases.Member{Worker: "tablewake-1"}),
+		w.Heartbeat(t.Context(), leases.Member{ID: "tablewake-1"}),
 		w.Create(t.Context(), leases.Lease{Shard: "shardId-2"}),
 	} {
 		if err != nil {
@@ -153,7 +153,7 @@ func TestFact30_WhoIsAtWork(t *testing.T) {
 	for _, r := range []dynamo.Item{row("s1", "kcl-1", "7", "42"), row("s2", "kcl-2", "7", "42"), row("s3", "ours", "7", "42"), row("s4", "", "7", "42")} {
 		w.put(t, "leases", r)
 	}
-	if err := w.Heartbeat(t.Context(), leases.Member{Worker: "ours"}); err != nil {
+	if err := w.Heartbeat(t.Context(), leases.Member{ID: "ours"}); err != nil {
 		t.Fatal(err)
 	}
 	before, err := w.Read(t.Context())
@@ -182,7 +182,7 @@ func TestFact30_WhoIsAtWork(t *testing.T) {
 func TestDamagedRow(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	w.put(t, "leases", row("other", "worker-1", "7", "42"))
-	if err := w.Heartbeat(t.Context(), leases.Member{Worker: "worker-1"}); err != nil {
+	if err := w.Heartbeat(t.Context(), leases.Member{ID: "worker-1"}); err != nil {
 		t.Fatal(err)
 	}
 	told := func(want string) {

@@ -167,14 +167,14 @@ func TestFaults_Silence(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		err = table.Heartbeat(t.Context(), leases.Member{Worker: "a"})
+		err = table.Heartbeat(t.Context(), leases.Member{ID: "a"})
 		if _, again := pipeline.Retryable(err); !again || !strings.HasPrefix(err.Error(), "dynamodb: PutItem on state: no answer") || time.Since(begun) != 2*time.Second {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		why := errors.New("stopping")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(why)
-		if err := table.Heartbeat(ctx, leases.Member{Worker: "a"}); !errors.Is(err, why) {
+		if err := table.Heartbeat(ctx, leases.Member{ID: "a"}); !errors.Is(err, why) {
 			t.Errorf("given up: %v", err)
 		}
 	})

@@ -105,7 +105,7 @@ func (t *Table) addMemberRow(s *leases.Snapshot, row Item) {
 
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
-	key, err := t.memberKey(m.Worker)
+	key, err := t.memberKey(m.ID)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func decodeMember(row Item) leases.Member {
 		worker = r.readText(attrSK)
 	}
 	m := leases.Member{
-		Worker: worker, Name: r.readText(attrName), Heartbeat: r.integer(attrBeat), LeaseCount: int(r.integer(attrLeases)),
+		ID: worker, Name: r.readText(attrName), Heartbeat: r.integer(attrBeat), LeaseCount: int(r.integer(attrLeases)),
 		Load: r.decimal(attrLoad), CallsPerMonth: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending),
 		AtEndBefore: r.integer(attrAtEnd), RoutesDigest: r.readText(attrRoutes),
 		QuietBefore: r.integer(attrQuiet), BusyShards: r.set(attrBusy),

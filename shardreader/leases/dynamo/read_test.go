@@ -52,15 +52,15 @@ func TestMembers_OfPipelines(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	other := w.another(t, dynamo.Options{Pipeline: "shop#2"})
 	for _, err := range []error{
-		w.Heartbeat(t.Context(), leases.Member{Worker: "a"}),
-		other.Heartbeat(t.Context(), leases.Member{Worker: "b"}),
+		w.Heartbeat(t.Context(), leases.Member{ID: "a"}),
+		other.Heartbeat(t.Context(), leases.Member{ID: "b"}),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	for table, want := range map[leases.Table]string{w.Table: "a", other: "b"} {
-		if s, err := table.Read(t.Context()); err != nil || len(s.Members) != 1 || s.Members[0].Worker != want {
+		if s, err := table.Read(t.Context()); err != nil || len(s.Members) != 1 || s.Members[0].ID != want {
 			t.Errorf("%+v (%v), want %s", s.Members, err, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestMembers_OfPipelines(t *testing.T) {
 // A member's row fits into an item, however much there is to tell, and goes by itself once it is not renewed.
 func TestMembers_Row(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
-	m := leases.Member{Worker: "a", Stopped: make(map[string]string)}
+	m := leases.Member{ID: "a", Stopped: make(map[string]string)}
 	for i := range 10_000 {
 		m.Stopped[fmt.Sprintf("shardId-%05d", i)] = strings.Repeat("é", 500)
 	}

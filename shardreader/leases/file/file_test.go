@@ -43,7 +43,7 @@ func TestReopened(t *testing.T) {
 	for _, err := range []error{
 		first.Create(t.Context(), full()),
 		first.Create(t.Context(), leases.Lease{Shard: "shard-2", Counter: 3}),
-		first.Heartbeat(t.Context(), leases.Member{Worker: "w1", Heartbeat: 1, Behind: map[string]time.Time{"shard-1": {}}}),
+		first.Heartbeat(t.Context(), leases.Member{ID: "w1", Heartbeat: 1, Behind: map[string]time.Time{"shard-1": {}}}),
 		first.AddGap(t.Context(), gaps[2]), first.AddGap(t.Context(), record.Gap{StreamARN: "a", Shard: "s", After: "1", Before: "3"}),
 		first.AddGap(t.Context(), gaps[1]), first.AddGap(t.Context(), gaps[0]),
 	} {

@@ -100,7 +100,7 @@ func TestBeatsAreSeldomWritten(t *testing.T) {
 		d := &disk{}
 		table := opened(t, d)
 		for i := range 60 {
-			if err := table.Heartbeat(t.Context(), leases.Member{Worker: "w", Heartbeat: int64(i)}); err != nil {
+			if err := table.Heartbeat(t.Context(), leases.Member{ID: "w", Heartbeat: int64(i)}); err != nil {
 				t.Fatal(err)
 			}
 			if s, err := table.Read(t.Context()); err != nil || s.Members[0].Heartbeat != int64(i) {
@@ -129,7 +129,7 @@ func TestFailingDisk(t *testing.T) {
 			t.Errorf("what is not on disk is read: %v", err)
 		}
 		// Changes in memory alone continue.
-		if err := table.Heartbeat(t.Context(), leases.Member{Worker: "w"}); err != nil {
+		if err := table.Heartbeat(t.Context(), leases.Member{ID: "w"}); err != nil {
 			t.Error(err)
 		}
 		if _, ok, err := table.ReserveCall(t.Context(), "q", 0); !ok || err != nil {

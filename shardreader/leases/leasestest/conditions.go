@@ -127,7 +127,7 @@ func callersShareNothing(t *testing.T, table leases.Table) {
 	got.Parents[0] = "changed"
 	checkLease(t, "a lease whose reader continued", readLease(t, table, "s"), want)
 
-	m := leases.Member{Worker: "a", Stopped: map[string]string{"s": "why"}}
+	m := leases.Member{ID: "a", Stopped: map[string]string{"s": "why"}}
 	requireNoError(t, table.Heartbeat(t.Context(), m))
 	m.Stopped["s"] = "changed"
 	read(t, table).Members[0].Stopped["s"] = "changed"
@@ -145,7 +145,7 @@ func cancelledCallIsTransient(t *testing.T, table leases.Table) {
 	_, _, reserveErr := table.ReserveCall(ctx, "q", 0)
 	for _, err := range []error{
 		readErr, reserveErr, table.Create(ctx, fullLease("r")), table.Swap(ctx, l, l), table.Delete(ctx, l),
-		table.Heartbeat(ctx, leases.Member{Worker: "a"}), table.RemoveMember(ctx, "a"),
+		table.Heartbeat(ctx, leases.Member{ID: "a"}), table.RemoveMember(ctx, "a"),
 	} {
 		requireTransient(t, err)
 		if _, ok := leases.AsConflict(err); ok {

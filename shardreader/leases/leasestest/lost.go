@@ -49,7 +49,7 @@ func lostDelete(t *testing.T, table leases.Table, lose func()) {
 }
 
 func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
-	m := leases.Member{Worker: "a", Heartbeat: 1}
+	m := leases.Member{ID: "a", Heartbeat: 1}
 	lose()
 	requireTransient(t, table.Heartbeat(t.Context(), m))
 	requireNoError(t, table.Heartbeat(t.Context(), m))

@@ -92,7 +92,7 @@ func (p *comparison) step() string {
 		p.compare(p.table.Delete(ctx, old), p.model.Delete(ctx, old))
 		return fmt.Sprintf("Delete %+v", old)
 	case 2:
-		m := leases.Member{Worker: p.pick("a", "b"), Heartbeat: p.rng.Int64N(9), Leaving: p.rng.IntN(2) == 0,
+		m := leases.Member{ID: p.pick("a", "b"), Heartbeat: p.rng.Int64N(9), Leaving: p.rng.IntN(2) == 0,
 			AtEndBefore: p.rng.Int64N(3)}
 		p.compare(p.table.Heartbeat(ctx, m), p.model.Heartbeat(ctx, m))
 		return fmt.Sprintf("Heartbeat %+v", m)

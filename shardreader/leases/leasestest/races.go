@@ -114,7 +114,7 @@ func writeOwnLease(ctx context.Context, table leases.Table, name string) error {
 		if err := table.Swap(ctx, l, next); err != nil {
 			return err
 		}
-		if err := table.Heartbeat(ctx, leases.Member{Worker: name, Heartbeat: next.Counter}); err != nil {
+		if err := table.Heartbeat(ctx, leases.Member{ID: name, Heartbeat: next.Counter}); err != nil {
 			return err
 		}
 	}

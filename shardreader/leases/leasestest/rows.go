@@ -64,7 +64,7 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 		name := fmt.Sprintf("shard-%d", (i*7)%30)
 		want = append(want, name)
 		requireNoError(t, table.Create(t.Context(), leases.Lease{Shard: name}))
-		requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: name}))
+		requireNoError(t, table.Heartbeat(t.Context(), leases.Member{ID: name}))
 	}
 	slices.Sort(want)
 	s := read(t, table)
@@ -73,7 +73,7 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 		shards = append(shards, l.Shard)
 	}
 	for _, m := range s.Members {
-		workers = append(workers, m.Worker)
+		workers = append(workers, m.ID)
 	}
 	if !slices.Equal(shards, want) || !slices.Equal(workers, want) {
 		t.Errorf("a snapshot has the leases %v and the members %v", shards, workers)
@@ -156,18 +156,18 @@ func stopsBelongToCheckpoint(t *testing.T, table leases.Table) {
 func membersComeBack(t *testing.T, table leases.Table) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891, time.FixedZone("", 7200))
 	want := leases.Member{
-		Worker: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, LeaseCount: 10000, Load: 12345.678,
+		ID: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, LeaseCount: 10000, Load: 12345.678,
 		CallsPerMonth: 2.63e6, Pending: 1 << 50, AtEndBefore: 1 << 39, RoutesDigest: "0123456789abcdef", QuietBefore: 1 << 38,
 		BusyShards: []string{"shardId-1", "shardId-2"},
 		Behind:     map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
 		Stopped:    map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
 		Failing:    map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},
 	}
-	for _, m := range []leases.Member{want, {Worker: "idle"}} {
+	for _, m := range []leases.Member{want, {ID: "idle"}} {
 		requireNoError(t, table.Heartbeat(t.Context(), m))
 	}
 	s := read(t, table)
-	if len(s.Members) != 2 || !s.Members[0].Equal(want) || !s.Members[1].Equal(leases.Member{Worker: "idle"}) {
+	if len(s.Members) != 2 || !s.Members[0].Equal(want) || !s.Members[1].Equal(leases.Member{ID: "idle"}) {
 		t.Errorf("members come back as\n%+v, want\n%+v", s.Members, want)
 	}
 }
@@ -182,13 +182,13 @@ func heartbeatReplacesRow(t *testing.T, table leases.Table) {
 			t.Errorf("members %+v, want %+v", got, want)
 		}
 	}
-	a := leases.Member{Worker: "a", Name: "n", Heartbeat: 1, Leaving: true, LeaseCount: 2,
+	a := leases.Member{ID: "a", Name: "n", Heartbeat: 1, Leaving: true, LeaseCount: 2,
 		Stopped: map[string]string{"s": "why"}}
-	b := leases.Member{Worker: "b", Heartbeat: 1}
+	b := leases.Member{ID: "b", Heartbeat: 1}
 	beat(a)
 	beat(b)
 	expect(a, b)
-	a = leases.Member{Worker: "a", Heartbeat: 2}
+	a = leases.Member{ID: "a", Heartbeat: 2}
 	beat(a)
 	expect(a, b)
 	leave("a")
@@ -208,7 +208,7 @@ func oddNumbersAreStored(t *testing.T, table leases.Table) {
 		next := got
 		next.Load, next.Counter = 1/f, 1
 		checkLease(t, fmt.Sprint("a lease of load ", 1/f), swap(t, table, got, next), next)
-		requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: l.Shard, Load: f, CallsPerMonth: 1 / f}))
+		requireNoError(t, table.Heartbeat(t.Context(), leases.Member{ID: l.Shard, Load: f, CallsPerMonth: 1 / f}))
 	}
 }
 
@@ -224,7 +224,7 @@ func begunStreamsStay(t *testing.T, table leases.Table) {
 		requireNoError(t, table.MarkBegun(t.Context(), stream))
 	}
 	requireNoError(t, table.Delete(t.Context(), l))
-	requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: "w", Heartbeat: 1}))
+	requireNoError(t, table.Heartbeat(t.Context(), leases.Member{ID: "w", Heartbeat: 1}))
 	s := read(t, table)
 	if !slices.Equal(s.BegunStreams, []string{one, two}) || len(s.Members) != 1 || len(s.Leases) != 0 {
 		t.Errorf("snapshot %+v", s)

@@ -68,7 +68,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
-	return t.do(ctx, Call{Op: "Heartbeat", Worker: m.Worker}, func() error { return t.Memory.Heartbeat(ctx, m) })
+	return t.do(ctx, Call{Op: "Heartbeat", Worker: m.ID}, func() error { return t.Memory.Heartbeat(ctx, m) })
 }
 
 // RemoveMember implements [leases.Table].

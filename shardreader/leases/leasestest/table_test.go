@@ -64,7 +64,7 @@ func TestTable_Hooks(t *testing.T) {
 	if !ok || c.Current.Owner != "faster" || c.AlreadyWritten(next) {
 		t.Errorf("%+v", c)
 	}
-	if _, again := pipeline.Retryable(table.Heartbeat(t.Context(), leases.Member{Worker: "a"})); !again {
+	if _, again := pipeline.Retryable(table.Heartbeat(t.Context(), leases.Member{ID: "a"})); !again {
 		t.Error("a throttle is not transient")
 	}
 	if s, err := table.Read(t.Context()); err != nil || len(s.Members) != 0 {

@@ -50,9 +50,9 @@ func observation() fleet.Observation {
 		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second),
 		Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
 		Leases: leases.Snapshot{Members: []leases.Member{
-			{Worker: "shop-1-7f3a", Name: "shop-1", Heartbeat: 5, LeaseCount: 3, Load: 184211, CallsPerMonth: 1.21e6,
+			{ID: "shop-1-7f3a", Name: "shop-1", Heartbeat: 5, LeaseCount: 3, Load: 184211, CallsPerMonth: 1.21e6,
 				Behind: map[string]time.Time{}},
-			{Worker: "shop-2-c09d", Name: "shop-2", Heartbeat: 9, LeaseCount: 3, Load: 171902, CallsPerMonth: 1.18e6,
+			{ID: "shop-2-c09d", Name: "shop-2", Heartbeat: 9, LeaseCount: 3, Load: 171902, CallsPerMonth: 1.18e6,
 				Behind: map[string]time.Time{}},
 		}},
 		Streams: []fleet.Stream{{ARN: arn, Status: shardreader.Enabled}},
@@ -68,7 +68,7 @@ func observation() fleet.Observation {
 		case n >= 8: // children of shards 4 and 5, which are being read
 			sh.Parent = shardID(n - 4)
 		default:
-			l.Owner = obs.Leases.Members[n%2].Worker
+			l.Owner = obs.Leases.Members[n%2].ID
 			if n < 4 {
 				sh.Parent = shardID(n - 2)
 				l.Parents = []string{sh.Parent}
@@ -217,7 +217,7 @@ func Functions() page.Status {
 func Many(n int) page.Status {
 	obs := observation()
 	for i := 10; i < n; i++ {
-		owner := obs.Leases.Members[i%2].Worker
+		owner := obs.Leases.Members[i%2].ID
 		if i%50 == 0 {
 			owner = ""
 		}

@@ -20,81 +20,81 @@ const (
 	deniedApart = 90 * time.Second
 )
 
-// Patience decides whether a refused call ([Denied]) is tried again. It covers calls of one kind. If no call of that
-// kind ever worked, the configuration is wrong, and a refusal is fatal at once. Otherwise a refusal is transient. It
-// becomes fatal when one right was refused for [DeniedFor], or when no call succeeded for that long. The zero Patience
-// has seen no call. A Patience is safe for concurrent use.
-type Patience struct {
+// RefusalTracker decides whether a refused call ([Denied]) is tried again. It covers calls of one kind. If no call of
+// that kind ever worked, the configuration is wrong, and a refusal is fatal at once. Otherwise a refusal is transient.
+// It becomes fatal when one right was refused for [DeniedFor], or when no call succeeded for that long. The zero
+// RefusalTracker has seen no call. It is safe for concurrent use.
+type RefusalTracker struct {
 	mu        sync.Mutex
 	hasWorked bool                     // a call has succeeded, or a part of one
 	periods   map[string]refusalPeriod // by right (see rightOf)
 }
 
-// anyRight is the key in Patience.periods for the period in which no call succeeded. A success ends this period,
+// anyRight is the key in RefusalTracker.periods for the period in which no call succeeded. A success ends this period,
 // whatever right the call needed.
 const anyRight = ""
 
 // refusalPeriod has the times of the first and of the last refusal of a period.
 type refusalPeriod struct{ first, last time.Time }
 
-// Take receives the result of a call, and returns the error that the caller must handle. It makes a refusal transient
-// or fatal, and returns other errors unchanged. A success ends all periods of refusals.
-func (p *Patience) Take(err error) error {
+// Classify receives the result of each call, also nil, and returns the error that the caller must handle. It makes a
+// refusal transient or fatal, and returns other errors unchanged. A success ends all periods of refusals.
+func (t *RefusalTracker) Classify(err error) error {
 	if err == nil {
-		p.succeeded()
+		t.succeeded()
 		return nil
 	}
 	if !IsDenied(err) {
 		return err // another error does not show that the call is allowed
 	}
-	return p.noteRefusal(err)
+	return t.noteRefusal(err)
 }
 
-// takeAll is Take for a Write, which has an error for each delivery. It replaces refusals in errs. Deliveries can need
-// different rights, so the success of one delivery does not end the period of a single right. The period of a right
-// ends when no refusal came for deniedApart, because each refused delivery is retried sooner.
-func (p *Patience) takeAll(batchErr error, errs []error) error {
+// classifyAll is Classify for a Write, which has an error for each delivery. It replaces refusals in errs. Deliveries
+// can need different rights, so the success of one delivery does not end the period of a single right. The period of a
+// right ends when no refusal came for deniedApart, because each refused delivery is retried sooner.
+func (t *RefusalTracker) classifyAll(batchErr error, errs []error) error {
 	if batchErr != nil {
-		return p.Take(batchErr)
+		return t.Classify(batchErr)
 	}
 	if slices.Contains(errs, nil) {
-		p.partSucceeded()
+		t.partSucceeded()
 	}
 	for i, err := range errs {
 		if err != nil && IsDenied(err) {
-			errs[i] = p.noteRefusal(err)
+			errs[i] = t.noteRefusal(err)
 		}
 	}
 	return nil
 }
 
 // succeeded notes that a whole call succeeded.
-func (p *Patience) succeeded() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hasWorked = true
-	clear(p.periods)
+func (t *RefusalTracker) succeeded() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hasWorked = true
+	clear(t.periods)
 }
 
 // partSucceeded notes that a part of a call succeeded. It keeps the periods of single rights, because the refused parts
 // can need other rights.
-func (p *Patience) partSucceeded() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.hasWorked = true
-	delete(p.periods, anyRight)
+func (t *RefusalTracker) partSucceeded() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.hasWorked = true
+	delete(t.periods, anyRight)
 }
 
 // noteRefusal notes a refusal, and returns it as a transient or a fatal error.
-func (p *Patience) noteRefusal(err error) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.hasWorked {
+func (t *RefusalTracker) noteRefusal(err error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.hasWorked {
 		return err
 	}
 	now := time.Now()
-	maps.DeleteFunc(p.periods, func(_ string, period refusalPeriod) bool { return now.Sub(period.last) > deniedApart })
-	longest := max(p.extendPeriod(anyRight, now), p.extendPeriod(rightOf(err), now))
+	maps.DeleteFunc(t.periods, func(_ string, period refusalPeriod) bool { return now.Sub(period.last) > deniedApart })
+	longest := max(t.extendPeriod(anyRight, now), t.extendPeriod(rightOf(err), now))
 	if longest >= DeniedFor {
 		return Fatal(&deniedError{longest, err})
 	}
@@ -102,16 +102,16 @@ func (p *Patience) noteRefusal(err error) error {
 }
 
 // extendPeriod extends the period of refusals of a right, or begins one. It returns how long the period has lasted.
-func (p *Patience) extendPeriod(right string, now time.Time) time.Duration {
-	if p.periods == nil {
-		p.periods = map[string]refusalPeriod{}
+func (t *RefusalTracker) extendPeriod(right string, now time.Time) time.Duration {
+	if t.periods == nil {
+		t.periods = map[string]refusalPeriod{}
 	}
-	period, hasBegun := p.periods[right]
+	period, hasBegun := t.periods[right]
 	if !hasBegun {
 		period.first = now
 	}
 	period.last = now
-	p.periods[right] = period
+	t.periods[right] = period
 	return now.Sub(period.first)
 }
 
