@@ -76,7 +76,7 @@ func (op *streamSearch) handleResult(e ListStreamsResult) {
 		if transient(err) && op.tries < initialTries+listRetries {
 			op.c.after(op.tries.nextBackoff(op.c, maxBackoff, err), op.send)
 		} else {
-			op.finish(err)
+			op.end(err)
 		}
 		return
 	}
@@ -91,12 +91,11 @@ func (op *streamSearch) handleResult(e ListStreamsResult) {
 		op.send()
 		return
 	}
-	op.finish(op.complete())
+	op.end(op.updateStreams())
 }
 
-// complete updates the streams of the source after its complete list was read. It returns an error if the source has no
-// streams.
-func (op *streamSearch) complete() error {
+// updateStreams updates the streams of the source from the complete list. It fails if the source has no streams.
+func (op *streamSearch) updateStreams() error {
 	s := op.source
 	for _, st := range s.streams {
 		st.unlisted = !op.listed[st.arn]
@@ -116,12 +115,13 @@ func (op *streamSearch) complete() error {
 	}
 }
 
-// finish ends the search, and begins the next one if callers wait for it.
-func (op *streamSearch) finish(err error) {
+// end gives the result to the caller of findStreams. Callers that came during this search share the next one, because
+// this one may have passed a stream that they know of.
+func (op *streamSearch) end(err error) {
 	s := op.source
-	waiting := s.waiting
+	latecomers := s.waiting
 	s.searching, s.waiting = false, nil
-	for _, done := range waiting {
+	for _, done := range latecomers {
 		op.c.findStreams(s, done)
 	}
 	op.done(err)
@@ -171,18 +171,15 @@ func (c *Coordinator) firstBegun(s *source) int {
 	return len(s.streams) - 1
 }
 
-// followsReadStream reports whether a consumer began to read a stream of the table that is older than the stream at
-// index. The changes between the end of one stream and the start of the next are in neither stream.
-func (c *Coordinator) followsReadStream(s *source, index int) bool {
+// wasOlderBegun reports whether an older stream of the same table than the stream at index was begun. Then the stream
+// has a gap before it: the changes between the end of one stream and the start of the next are in neither.
+func (c *Coordinator) wasOlderBegun(s *source, index int) bool {
 	if slices.ContainsFunc(s.streams[:index], c.isBegun) {
 		return true
 	}
-	if s.Table == "" {
-		return false
-	}
 	for arn := range c.table.begunStreams { // also a stream that is no longer listed and has no leases any more
-		isOlder := compareStreams(newStream(arn), s.streams[index]) < 0
-		if isOlder && shardreader.StreamFromARN(arn).Table == s.Table {
+		isOfTable := s.Table != "" && shardreader.StreamFromARN(arn).Table == s.Table
+		if isOfTable && compareStreams(newStream(arn), s.streams[index]) < 0 {
 			return true
 		}
 	}

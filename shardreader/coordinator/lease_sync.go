@@ -19,13 +19,14 @@ import (
 const newStreamEvery = 15 * time.Second
 
 // leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer runs a
-// leaseSync. Each step makes a call, and the next step begins when the answer comes. The steps for a source:
-//   - beginSource lists the streams, and noteBegun reads from the lease table which streams were begun.
-//   - nameStream lists each stream. The leases that another application created name no stream, so nameLeases writes
-//     the ARN of the stream into them.
-//   - listStream lists each stream once more, beginning with the first stream that is read. It then reads the lease
-//     table again, because other consumers may have made leases since. planStream plans the leases, and apply writes
-//     the plan.
+// leaseSync. Each step makes a call, and the method that handles the answer begins the next step. The steps for a
+// source:
+//   - beginSource lists the streams (handleStreams), and noteBegun reads from the lease table which streams were begun.
+//   - nameStream lists each stream (handleUnnamed). The leases that another application created name no stream, so
+//     nameLeases writes the ARN of the stream into them (handleNamed).
+//   - listStream lists each stream once more (handleListing), beginning with the first stream that is read. It then
+//     reads the lease table again, because other consumers may have made leases since. planStream plans the leases,
+//     and apply writes the plan (handleCreated).
 //   - endSource continues with the next source.
 //
 // A stream is begun only after the stream before it was read to its end. So the changes of an item keep their order if
@@ -80,15 +81,18 @@ func (s *leaseSync) beginSource() {
 		return
 	}
 	s.source = c.sources[s.sourceIndex]
-	c.findStreams(s.source, func(err error) {
-		if err != nil {
-			s.endSource(err)
-			return
-		}
-		// This refresh shows which streams are begun. The leases are planned with a later refresh. So a stream that
-		// counts as begun has leases there, or had leases.
-		c.afterRefresh(s.noteBegun)
-	})
+	c.findStreams(s.source, s.handleStreams)
+}
+
+// handleStreams handles the result of the search for the source's streams.
+func (s *leaseSync) handleStreams(err error) {
+	if err != nil {
+		s.endSource(err)
+		return
+	}
+	// This refresh shows which streams are begun. The leases are planned with a later refresh. So a stream that counts
+	// as begun has leases there, or had leases.
+	s.c.afterRefresh(s.noteBegun)
 }
 
 // endSource ends the work for a source, and begins the next source. err is nil if the work is complete.
@@ -132,32 +136,28 @@ func (s *leaseSync) nameStream(index int) {
 		s.nameLeases(nil)
 		return
 	}
-	c.list(s.stream.arn, c.isRunning, func(l *listing, err error) {
-		if err != nil && !errors.Is(err, shardreader.ErrNotFound) {
-			s.endSource(err)
-			return
-		}
-		s.nameLeases(l)
-	})
+	c.list(s.stream.arn, c.isRunning, s.handleUnnamed)
+}
+
+// handleUnnamed handles the listing of a stream whose leases may name no stream. The stream may be gone: l is nil then.
+func (s *leaseSync) handleUnnamed(l *listing, err error) {
+	if err != nil && !errors.Is(err, shardreader.ErrNotFound) {
+		s.endSource(err)
+		return
+	}
+	s.nameLeases(l)
 }
 
 // nameLeases marks the stream as begun, and then writes its ARN into its leases that name no stream. l is nil if the
 // stream is not listed.
 func (s *leaseSync) nameLeases(l *listing) {
-	c := s.c
 	rows := s.unnamedRows(l)
 	if len(rows) == 0 {
-		s.nameStream(s.streamIndex + 1)
+		s.handleNamed(nil)
 		return
 	}
 	s.markBegun(func() {
-		writes := newWriteGroup(func(err error) {
-			if err != nil {
-				s.endSource(err)
-				return
-			}
-			s.nameStream(s.streamIndex + 1)
-		})
+		writes := newWriteGroup(s.handleNamed)
 		for _, r := range rows {
 			next := r.Clone()
 			next.Stream = s.stream.arn
@@ -165,10 +165,19 @@ func (s *leaseSync) nameLeases(l *listing) {
 				// If the stream drops unread records later, First shows that they are missing.
 				next.First = l.shard(r.Shard).First
 			}
-			c.writeLease(&leaseWrite{reason: nameStream, row: r, next: next, done: writes.add()})
+			s.c.writeLease(&leaseWrite{reason: nameStream, row: r, next: next, done: writes.add()})
 		}
 		writes.end(nil)
 	})
+}
+
+// handleNamed continues after the leases of a stream name it. err is nil if all of them do.
+func (s *leaseSync) handleNamed(err error) {
+	if err != nil {
+		s.endSource(err)
+		return
+	}
+	s.nameStream(s.streamIndex + 1)
 }
 
 // unnamedRows returns the leases that name no stream and belong to the stream. A lease belongs to the stream that lists
@@ -230,7 +239,7 @@ func (s *leaseSync) listStream() {
 		s.endSource(nil)
 		return
 	}
-	if c.followsReadStream(s.source, s.streamIndex) {
+	if c.wasOlderBegun(s.source, s.streamIndex) {
 		s.start = Start{following: true}
 	}
 	s.stream = s.source.streams[s.streamIndex]
@@ -238,17 +247,20 @@ func (s *leaseSync) listStream() {
 		s.endStream(c.allRead(s.stream))
 		return
 	}
-	c.list(s.stream.arn, c.isRunning, func(l *listing, err error) {
-		switch {
-		case errors.Is(err, shardreader.ErrNotFound):
-			s.stream.unlisted = true
-			s.endStream(c.allRead(s.stream))
-		case err != nil:
-			s.endSource(err)
-		default:
-			c.afterRefresh(func() { s.planStream(l) })
-		}
-	})
+	c.list(s.stream.arn, c.isRunning, s.handleListing)
+}
+
+// handleListing handles the listing of the stream whose leases are planned.
+func (s *leaseSync) handleListing(l *listing, err error) {
+	switch {
+	case errors.Is(err, shardreader.ErrNotFound):
+		s.stream.unlisted = true
+		s.endStream(s.c.allRead(s.stream))
+	case err != nil:
+		s.endSource(err)
+	default:
+		s.c.afterRefresh(func() { s.planStream(l) })
+	}
 }
 
 // planStream plans the leases of a listed stream, and writes the plan once the gap before the stream is noted.
@@ -261,18 +273,21 @@ func (s *leaseSync) planStream(l *listing) {
 		return
 	}
 	const text = "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what"
-	c.noteUnknown(text, c.gapBetween(s.stream), func() {
-		if c.options.OnGap == Continue {
-			s.apply()
-			return
-		}
-		// If an operator creates a lease of the stream, the stream is read nevertheless.
-		unread := slices.Concat(s.plan.create, s.plan.unknownGap)
-		for _, lease := range unread {
-			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
-		}
-		s.endStream(s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
-	})
+	c.noteUnknown(text, c.gapBetween(s.stream), s.passStreamGap)
+}
+
+// passStreamGap continues after the gap before the stream is noted. Unless Options.OnGap is Continue, the shards of the
+// stream are not begun. If an operator creates a lease of the stream, the stream is read nevertheless.
+func (s *leaseSync) passStreamGap() {
+	if s.c.options.OnGap == Continue {
+		s.apply()
+		return
+	}
+	unread := slices.Concat(s.plan.create, s.plan.unknownGap)
+	for _, lease := range unread {
+		s.c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
+	}
+	s.endStream(s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
 }
 
 // forgetUnbegun removes the stream's unbegun shards that the plan does not have any more: the stream has dropped them,
@@ -306,7 +321,7 @@ func (s *leaseSync) apply() {
 		c.noteUnknown("a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
 			unknownIn(arn, child.ID), func() {}) // the sync does not wait until the gap is stored
 	}
-	creations := newWriteGroup(s.created)
+	creations := newWriteGroup(s.handleCreated)
 	for _, l := range p.create {
 		if ownsCreated {
 			l.Owner = c.options.ID
@@ -319,8 +334,8 @@ func (s *leaseSync) apply() {
 	creations.end(nil)
 }
 
-// created continues after the missing leases were created. err is nil if all of them exist now.
-func (s *leaseSync) created(err error) {
+// handleCreated continues after the missing leases were created. err is nil if all of them exist now.
+func (s *leaseSync) handleCreated(err error) {
 	if err != nil {
 		s.endSource(err)
 		return
