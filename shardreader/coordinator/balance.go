@@ -73,20 +73,26 @@ func (c *Coordinator) leaseShares() leaseShares {
 	return s
 }
 
-// requestLeases requests leases of other consumers, unless an earlier request waits. It always requests leases that are
-// pinned to this consumer.
+// requestLeases requests leases of other consumers: always the leases that are pinned to this consumer, and others
+// unless an earlier request waits.
 func (c *Coordinator) requestLeases(s leaseShares) {
-	hasPendingRequest := false
+	isWaiting := func(r *row) bool { return r.RequestedBy == c.options.ID }
+	hasWaiting := false
 	for _, id := range s.otherConsumers {
-		for _, r := range s.ownedByOthers[id] {
-			hasPendingRequest = hasPendingRequest || r.RequestedBy == c.options.ID
-			if c.pinnedHere(r) && r.RequestedBy == "" && c.table.consumers[id].Name != r.Pinned {
-				c.requestLease(r)
-			}
-		}
+		c.requestPinned(s.ownedByOthers[id], c.table.consumers[id].Name)
+		hasWaiting = hasWaiting || slices.ContainsFunc(s.ownedByOthers[id], isWaiting)
 	}
-	if !hasPendingRequest && !c.requestByCount(s) && c.now-c.loadRequestedAt >= loadRequestEvery {
+	if !hasWaiting && !c.requestByCount(s) && c.now-c.loadRequestedAt >= loadRequestEvery {
 		c.requestByLoad(s)
+	}
+}
+
+// requestPinned requests the leases of another consumer that are pinned to this consumer, and not to ownerName too.
+func (c *Coordinator) requestPinned(owned []*row, ownerName string) {
+	for _, r := range owned {
+		if c.pinnedHere(r) && r.RequestedBy == "" && ownerName != r.Pinned {
+			c.requestLease(r)
+		}
 	}
 }
 
@@ -123,33 +129,28 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 	for a := range c.allAssignments() {
 		ownLoad += a.row.Load
 	}
-	totalLoad := ownLoad
-	busiest, mostLoad := "", 0.0
+	var busiest []*row // leases of the busiest consumer
+	totalLoad, leastLoad, mostLoad := ownLoad, math.Inf(1), 0.0
 	for _, id := range s.otherConsumers {
 		load := 0.0
 		for _, r := range s.ownedByOthers[id] {
 			load += r.Load
 		}
-		if load < ownLoad {
-			return
-		}
 		totalLoad += load
+		leastLoad = min(leastLoad, load)
 		if load > mostLoad {
-			busiest, mostLoad = id, load
+			busiest, mostLoad = s.ownedByOthers[id], load
 		}
 	}
 	average := totalLoad / float64(len(s.otherConsumers)+1)
 	difference := mostLoad - ownLoad
+	isLeastBusy := ownLoad <= leastLoad
 	isEven := difference < average/2
-	if busiest == "" || isEven {
-		return
-	}
-	candidates := s.ownedByOthers[busiest]
-	if len(candidates) < 2 || s.ownCount > len(candidates) {
+	if !isLeastBusy || isEven || len(busiest) < 2 || s.ownCount > len(busiest) {
 		return
 	}
 	// The lease whose load is nearest to half of the difference.
-	r := cheapestRequestable(candidates, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
+	r := cheapestRequestable(busiest, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
 	if r != nil && r.Load > average/10 && r.Load < difference*0.8 {
 		c.loadRequestedAt = c.now
 		c.requestLease(r)
