@@ -37,7 +37,7 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 	if f != nil {
 		return shardreader.StreamDescription{}, f
 	}
-	d := shardreader.StreamDescription{StreamRef: st.ref, Status: st.status, ViewType: st.view, Created: st.enabled}
+	d := shardreader.StreamDescription{StreamRef: st.ref, Status: st.status, ViewType: st.view, Created: st.enabledAt}
 	shards := st.shards
 	if q.ChildrenOf != "" {
 		switch s.options.ChildFilter {

@@ -35,10 +35,10 @@ func (s *Server) MostReaders() (n int, shardID string) {
 
 // operation returns the entry of an operation. The caller holds the lock, here and below.
 func (s *Server) operation(op string) *operation {
-	o := s.calls[op]
+	o := s.operations[op]
 	if o == nil {
 		o = &operation{}
-		s.calls[op] = o
+		s.operations[op] = o
 	}
 	return o
 }

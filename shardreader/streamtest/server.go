@@ -20,14 +20,14 @@ type Server struct {
 	mu              sync.Mutex // guards the fields below, and all streams and tables
 	streams         []*Stream  // oldest first
 	byARN           map[string]*Stream
-	labels          map[string]time.Time // label of the newest stream so far, by table
+	lastEnabled     map[string]time.Time // when the newest stream was enabled, by table
 	tables          map[string]*Table
-	lastSequence    sequence // last sequence number that nextSequence returned
-	shards          int      // number of shards created so far, for their ids
-	calls           map[string]*operation
-	chooseFault     func(Call) Fault // function of FailWhen; may be nil
-	maxReaders      int              // the largest number of readers that called GetRecords of one shard in one second
-	maxReadersShard string           // the shard that had maxReaders
+	lastSequence    sequence              // last sequence number that nextSequence returned
+	shards          int                   // number of shards created so far, for their ids
+	operations      map[string]*operation // by name
+	chooseFault     func(Call) Fault      // function of FailWhen; may be nil
+	maxReaders      int                   // the largest number of readers that called GetRecords of one shard in one second
+	maxReadersShard string                // the shard that had maxReaders
 }
 
 type unnamedReader = Reader
@@ -38,9 +38,9 @@ func New(o Options) *Server {
 		options:      o.withDefaults(),
 		decoder:      record.NewDecoder(o.Decoder),
 		byARN:        make(map[string]*Stream),
-		labels:       make(map[string]time.Time),
+		lastEnabled:  make(map[string]time.Time),
 		tables:       make(map[string]*Table),
-		calls:        make(map[string]*operation),
+		operations:   make(map[string]*operation),
 		lastSequence: firstSequence,
 	}
 	s.server = s
@@ -68,11 +68,11 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	enabled := s.options.Now().UTC().Truncate(time.Millisecond)
-	if lastLabel, ok := s.labels[table]; ok && lastLabel.Add(time.Second).After(enabled) {
-		enabled = lastLabel.Add(time.Second)
+	enabledAt := s.options.Now().UTC().Truncate(time.Millisecond)
+	if last, ok := s.lastEnabled[table]; ok && last.Add(time.Second).After(enabledAt) {
+		enabledAt = last.Add(time.Second)
 	}
-	label := enabled.Format("2006-01-02T15:04:05.000")
+	label := enabledAt.Format("2006-01-02T15:04:05.000")
 	st := &Stream{
 		server: s,
 		ref: shardreader.StreamRef{
@@ -80,15 +80,15 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 			Table: table,
 			Label: label,
 		},
-		status:   shardreader.Enabled,
-		view:     o.View,
-		enabled:  enabled,
-		byID:     make(map[string]*shard),
-		children: make(map[string][]*shard),
+		status:    shardreader.Enabled,
+		view:      o.View,
+		enabledAt: enabledAt,
+		byID:      make(map[string]*shard),
+		children:  make(map[string][]*shard),
 	}
 	s.streams = append(s.streams, st)
 	s.byARN[st.ref.ARN] = st
-	s.labels[table] = enabled
+	s.lastEnabled[table] = enabledAt
 	for _, r := range fullRange.split(max(o.Shards, 1)) {
 		st.writable = append(st.writable, st.addShard("", r))
 	}
@@ -109,7 +109,7 @@ func (s *Server) Streams() []*Stream {
 // stream returns the stream with an ARN. The caller holds the lock, here and below.
 func (s *Server) stream(arn string) (*Stream, *failure) {
 	st := s.byARN[arn]
-	if st != nil && s.isExpired(st.disabled) {
+	if st != nil && s.isExpired(st.disabledAt) {
 		s.dropExpired()
 		st = nil
 	}
@@ -123,7 +123,7 @@ func (s *Server) stream(arn string) (*Stream, *failure) {
 // dropExpired removes streams that were disabled longer ago than the retention.
 func (s *Server) dropExpired() {
 	s.streams = slices.DeleteFunc(s.streams, func(st *Stream) bool {
-		gone := s.isExpired(st.disabled)
+		gone := s.isExpired(st.disabledAt)
 		if gone {
 			delete(s.byARN, st.ref.ARN)
 		}

@@ -11,13 +11,13 @@ import (
 
 // Stream is one stream of a [Server]. Its methods panic if a shard that is passed to them does not exist.
 type Stream struct {
-	server  *Server // its lock guards the fields below
-	ref     shardreader.StreamRef
-	status  shardreader.StreamStatus
-	view    record.ViewType
-	enabled time.Time
+	server    *Server // its lock guards the fields below
+	ref       shardreader.StreamRef
+	status    shardreader.StreamStatus
+	view      record.ViewType
+	enabledAt time.Time
 
-	disabled     time.Time           // zero while the stream is enabled
+	disabledAt   time.Time           // zero while the stream is enabled
 	shards       []*shard            // sorted by creation time, and so by id
 	byID         map[string]*shard   // by id
 	children     map[string][]*shard // by id of the parent
@@ -104,12 +104,12 @@ func (st *Stream) close(sh *shard) {
 func (st *Stream) Disable() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	if !st.disabled.IsZero() {
+	if !st.disabledAt.IsZero() {
 		return
 	}
-	st.status, st.disabled = shardreader.Disabled, st.server.options.Now()
+	st.status, st.disabledAt = shardreader.Disabled, st.server.options.Now()
 	for _, sh := range st.writable {
-		sh.ended = st.disabled
+		sh.ended = st.disabledAt
 	}
 	st.closedShards = append(st.closedShards, st.writable...)
 	st.writable = nil

@@ -33,7 +33,7 @@ func (s *Server) Table(name string, keys ...string) *Table {
 	if t == nil {
 		t = &Table{server: s, name: name, keys: keys, items: make(map[string]string)}
 		for _, st := range s.streams {
-			if st.ref.Table == name && st.disabled.IsZero() {
+			if st.ref.Table == name && st.disabledAt.IsZero() {
 				t.stream = st
 			}
 		}
