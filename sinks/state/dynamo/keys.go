@@ -91,13 +91,11 @@ func (db *DB) ClaimRef(t state.Target, row state.Row, item item.Key) Ref {
 		cutKey([]byte(claimPrefix), string(item), MaxSortKey))
 }
 
-// MemberPartition returns the partition key of the members of one min, max or distinct of a group's row. value is the
-// name of the min, max or distinct.
-func (db *DB) MemberPartition(t state.Target, row state.Row, value string) string {
-	name := item.AppendEscaped([]byte{'#'}, value)
-	// a row contains no #, so the # before value ends the row
-	b := cutKey(prefix(t, "member"), string(row), MaxPartitionKey-len(name))
-	return b + string(name)
+// MemberPartition returns the partition key of the members of the min, max or distinct with a name, in a group's row. A
+// row contains no #, so the # before the name ends the row.
+func (db *DB) MemberPartition(t state.Target, row state.Row, name string) string {
+	suffix := item.AppendEscaped([]byte{'#'}, name)
+	return cutKey(prefix(t, "member"), string(row), MaxPartitionKey-len(suffix)) + string(suffix)
 }
 
 // S returns text as an attribute value.
