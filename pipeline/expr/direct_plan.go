@@ -31,7 +31,7 @@ type directPlan struct {
 // boolean returns the direct form of an expression that must be a bool. Its form is formUnknown if there is none. If a
 // part has no direct form, other parts can still have one.
 func (p directPlan) boolean(e ast.Expr) direct {
-	if path := p.pathOf(e); path != nil {
+	if path := p.path(e); path != nil {
 		return direct{form: formTrue, operand: path}
 	}
 	switch e.Kind() {
@@ -94,11 +94,11 @@ func (p directPlan) call(c ast.CallExpr) direct {
 		if from, ok := sources[identName(args[0])]; ok && identName(args[0]) != p.loop {
 			return direct{form: formNoImage, images: [2]pathStart{from}}
 		}
-		if path := p.pathOf(args[0]); path != nil {
+		if path := p.path(args[0]); path != nil {
 			return direct{form: formNull, operand: path}
 		}
 	case fnHas:
-		path, name := p.pathOf(args[0]), literalOf(args[1])
+		path, name := p.path(args[0]), literalValues(args[1])
 		if path != nil && name != nil {
 			return direct{form: formPresentIn, operand: path, values: name}
 		}
@@ -149,11 +149,11 @@ func (p directPlan) equality(a, b ast.Expr) direct {
 	if d := p.timeOrSize(a, b, orders{equal: true}); d.form != formUnknown {
 		return d
 	}
-	values := literalOf(b)
+	values := literalValues(b)
 	if p.isVariable(a, "op") {
 		return operationIn(values)
 	}
-	path, other := p.pathOf(a), p.pathOf(b)
+	path, other := p.path(a), p.path(b)
 	switch {
 	case path != nil && values != nil:
 		return direct{form: formOneOf, operand: path, values: values}
@@ -179,7 +179,7 @@ func (p directPlan) order(a, b ast.Expr, accepts orders) direct {
 
 // binary returns a form with two operands. a must be a path, and b must be a path or a literal.
 func (p directPlan) binary(f form, a, b ast.Expr) direct {
-	path, values, otherPath := p.pathOf(a), literalOf(b), p.pathOf(b)
+	path, values, otherPath := p.path(a), literalValues(b), p.path(b)
 	if path == nil || values == nil && otherPath == nil {
 		return direct{}
 	}
@@ -199,7 +199,7 @@ func (p directPlan) timeOrSize(a, b ast.Expr, accepts orders) direct {
 	if !size.IsMemberFunction() {
 		sized = size.Args()[0]
 	}
-	path, values := p.pathOf(sized), literalOf(b)
+	path, values := p.path(sized), literalValues(b)
 	isNumber := values != nil && values[0].kind == item.KindN
 	if path == nil || !isNumber {
 		return direct{}
@@ -226,7 +226,7 @@ func timeOrder(b ast.Expr, accepts orders) direct {
 // membership returns the form of `a in b`.
 func (p directPlan) membership(a, b ast.Expr) direct {
 	if b.Kind() != ast.ListKind {
-		path, values := p.pathOf(b), literalOf(a)
+		path, values := p.path(b), literalValues(a)
 		if path == nil || values == nil {
 			return direct{}
 		}
@@ -234,7 +234,7 @@ func (p directPlan) membership(a, b ast.Expr) direct {
 	}
 	values := []scalar{}
 	for _, e := range b.AsList().Elements() {
-		value := literalOf(e)
+		value := literalValues(e)
 		if value == nil {
 			return direct{}
 		}
@@ -243,7 +243,7 @@ func (p directPlan) membership(a, b ast.Expr) direct {
 	if p.isVariable(a, "op") {
 		return operationIn(values)
 	}
-	if path := p.pathOf(a); path != nil {
+	if path := p.path(a); path != nil {
 		return direct{form: formOneOf, operand: path, values: values}
 	}
 	return direct{}
@@ -287,7 +287,7 @@ func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	default:
 		return direct{}
 	}
-	path := p.pathOf(c.IterRange().AsCall().Args()[0]) // the rewriter wrapped the range in a call of @each
+	path := p.path(c.IterRange().AsCall().Args()[0]) // the rewriter wrapped the range in a call of @each
 	isAllOrExists := identName(step.Args()[0]) == c.AccuVar() && identName(c.Result()) == c.AccuVar()
 	if path == nil || !isAllOrExists {
 		return direct{}

@@ -49,16 +49,17 @@ func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
 		v, _ = s.imageAt(r.start).Get(r.name)
 	}
 	for i := range r.steps {
-		if v, ok = r.steps[i].valueIn(v); !ok {
+		if v, ok = r.steps[i].follow(v); !ok {
 			return v, false
 		}
 	}
 	return v, true
 }
 
-// valueIn returns the value at the step inside v. It returns null inside null, after the end of a list, and for a
-// missing name. It returns false if v has no values inside, or if v is a list and the step is a name.
-func (t *step) valueIn(v item.Value) (item.Value, bool) {
+// follow returns the value at the step inside v. What is missing is null: everything inside null, an index after the
+// end of a list, a name that a map does not have. ok is false where CEL fails: a scalar has nothing inside, and a list
+// or a set has no names.
+func (t *step) follow(v item.Value) (inside item.Value, ok bool) {
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
 		return item.Value{}, true
@@ -66,11 +67,11 @@ func (t *step) valueIn(v item.Value) (item.Value, bool) {
 		if t.byIndex {
 			return item.Value{}, true // names are not numbers
 		}
-		w, _ := v.Get(t.name)
-		return w, true
+		inside, _ = v.Get(t.name)
+		return inside, true
 	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
-		w, _ := v.Index(t.index)
-		return w, t.byIndex
+		inside, _ = v.Index(t.index)
+		return inside, t.byIndex
 	default:
 		return item.Value{}, false
 	}
@@ -99,8 +100,8 @@ func (s *subject) key() *item.Image {
 
 var sources = map[string]pathStart{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
 
-// pathOf returns the path that e reads. It returns nil if e is not a path.
-func (p directPlan) pathOf(e ast.Expr) *valuePath {
+// path returns the path that e reads. It returns nil if e is not a path.
+func (p directPlan) path(e ast.Expr) *valuePath {
 	switch e.Kind() {
 	case ast.IdentKind:
 		if e.AsIdent() == p.loop {
@@ -118,15 +119,15 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 		}
 	case ast.CallKind:
 		if c := e.AsCall(); c.FunctionName() == fnGet {
-			return p.memberOf(c.Args()[0], c.Args()[1])
+			return p.memberPath(c.Args()[0], c.Args()[1])
 		}
 	}
 	return nil
 }
 
-// memberOf returns the path of e[key]. It returns nil if e is not a path, or if key is not a literal name or index.
-func (p directPlan) memberOf(e, key ast.Expr) *valuePath {
-	r := p.pathOf(e)
+// memberPath returns the path of e[key]. It returns nil if e is not a path, or if key is not a literal name or index.
+func (p directPlan) memberPath(e, key ast.Expr) *valuePath {
+	r := p.path(e)
 	if r == nil || key.Kind() != ast.LiteralKind {
 		return nil
 	}
@@ -149,9 +150,9 @@ func identName(e ast.Expr) string {
 	return e.AsIdent()
 }
 
-// literalOf returns a slice with the value of the literal e. It returns nil if e is not a literal, or if no scalar has
-// the type of the literal.
-func literalOf(e ast.Expr) []scalar {
+// literalValues returns direct.values for the literal e: its value alone. It returns nil if e is not a literal, or if
+// no scalar has the type of the literal.
+func literalValues(e ast.Expr) []scalar {
 	if e.Kind() != ast.LiteralKind {
 		return nil
 	}
