@@ -102,8 +102,10 @@ func (c *checker) checkRowIdentity(r rows) {
 		"several items can have this row: its key lacks what tells them apart")
 }
 
-// missingName returns a name that is missing in the key of a view's rows: without it, several items can have the same
-// row. It returns "" if no name is missing, or if an attribute in the key may distinguish the items.
+// missingName returns a name of an entity that is missing in the key of a view's rows. Items are distinguished by the
+// names in `unique` of their entity, or else by all names that its key binds. Without one of them, several items can
+// have the same row. missingName returns "" if no name is missing, or if another attribute in the key may distinguish
+// the items.
 func missingName(s *Sink) string {
 	v := s.View
 	if v == nil || v.ForEach != nil || v.Collision != "dead_letter" || v.hasKey() {
@@ -114,16 +116,17 @@ func missingName(s *Sink) string {
 		return ""
 	}
 	bound := v.boundNames()
+	isMissing := func(name string) bool {
+		isConverted := func(col Column) bool { return strings.Contains(col.Template.String(), "{"+name+"|") }
+		return !slices.Contains(bound, name) && !slices.ContainsFunc(v.Key, isConverted)
+	}
 	for _, e := range s.Scope.Entities() {
 		names := e.Unique
 		if len(names) == 0 {
 			names = e.Names()
 		}
-		for _, name := range names {
-			isConverted := func(col Column) bool { return strings.Contains(col.Template.String(), "{"+name+"|") }
-			if !slices.Contains(bound, name) && !slices.ContainsFunc(v.Key, isConverted) {
-				return name
-			}
+		if i := slices.IndexFunc(names, isMissing); i >= 0 {
+			return names[i]
 		}
 	}
 	return ""
@@ -211,9 +214,9 @@ const minTableName = 3
 
 func (c *checker) checkTableNameLength(t *Table) {
 	if t.Name != "" && len(t.Name) < minTableName {
-		c.failOnServers(t, "give it a longer name",
+		problem := c.Problem(t, "give it a longer name",
 			"a DynamoDB table's name has 3 characters or more, and %s has %d", yamlbind.Quoted(t.Name), len(t.Name))
-		c.notLive = append(c.notLive, c.localOnly[len(c.localOnly)-1])
+		c.localOnly, c.notLive = append(c.localOnly, problem), append(c.notLive, problem)
 	}
 }
 

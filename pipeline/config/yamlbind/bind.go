@@ -300,33 +300,32 @@ func reserve(dst reflect.Value, n int) {
 	}
 }
 
-// bindEntry binds the entry e of v to a new element of dst, a slice or a map. It drops unreadable elements, except
-// texts.
+// bindEntry binds the entry e of v, and adds it to dst, a slice or a map. It leaves out what bindElement cannot read.
 func (f *File) bindEntry(v, e *Value, dst reflect.Value) {
-	if !dst.IsValid() {
+	switch {
+	case !dst.IsValid():
 		f.bind(e, v.Rule.elem, reflect.Value{}, reflect.Value{})
-		return
+	case dst.Kind() == reflect.Map:
+		element := reflect.New(dst.Type().Elem()).Elem()
+		if f.bindElement(e, v.Rule.elem, element) {
+			dst.SetMapIndex(reflect.ValueOf(e.Name), element)
+		}
+	default: // the element is bound in place, because values are found by the addresses of their fields
+		last := dst.Len()
+		dst.SetLen(last + 1)
+		dst.Index(last).SetZero()
+		if !f.bindElement(e, v.Rule.elem, dst.Index(last)) {
+			dst.SetLen(last)
+		}
 	}
-	isMap := dst.Kind() == reflect.Map
-	var field reflect.Value
-	if isMap {
-		field = reflect.New(dst.Type().Elem()).Elem()
-	} else {
-		dst.SetLen(dst.Len() + 1)
-		field = dst.Index(dst.Len() - 1)
-		field.SetZero()
-	}
-	if name := fieldOf(field, v.Rule.elem.nameField); name.IsValid() {
+}
+
+// bindElement binds e to an element of a slice or a map. It returns false if e is a scalar that cannot be read. A wrong
+// text counts as read.
+func (f *File) bindElement(e *Value, r *Rule, element reflect.Value) (isRead bool) {
+	if name := fieldOf(element, r.nameField); name.IsValid() {
 		name.SetString(e.Name)
 	}
-	f.bind(e, v.Rule.elem, field, reflect.Value{})
-
-	isUnreadable := e.Rule.Shape == ScalarShape && e.Data == nil
-	isDropped := isUnreadable && field.Kind() != reflect.String
-	if isMap && !isDropped {
-		dst.SetMapIndex(reflect.ValueOf(e.Name), field)
-	}
-	if !isMap && isDropped {
-		dst.SetLen(dst.Len() - 1)
-	}
+	f.bind(e, r, element, reflect.Value{})
+	return e.Rule.Shape != ScalarShape || e.Data != nil || element.Kind() == reflect.String
 }
