@@ -3,7 +3,6 @@ package configtest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"regexp"
@@ -18,7 +17,7 @@ import (
 // objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
 // expectation is a list, objects returns the changes of the log instead. The changes are in the order of their
 // versions.
-func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
+func (o *outcome) objects(ctx context.Context, x expectation) (out entries, err error) {
 	sink, isSink := objects.sinkOf(o.cfg, x.name)
 	found, err := o.archiveObjects(ctx, func(k config.Sink) bool {
 		section, bucket := placeOf(k)
@@ -28,42 +27,32 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 		return section == objects && bucket == x.name
 	})
 	if err != nil {
-		return value{}, err
+		return out, err
 	}
 	isLog := isSink && !sink.Archive.PerItem
-	if isLog && x.contents.kind != item.KindM {
-		return o.logValues(ctx, found)
-	}
-	out := object()
+	out.named = !isLog || x.contents.named
+	var log []archive.Entry
 	for _, object := range found {
-		entries, err := o.readEntries(ctx, object)
+		changes, err := o.readObject(ctx, object)
 		if err != nil {
-			return value{}, err
+			return out, err
 		}
-		v, err := o.entryValues(entries)
-		if err != nil {
-			return value{}, err
+		if !out.named {
+			log = append(log, changes...)
+			continue
 		}
-		if len(v.elems) == 1 {
-			v = v.elems[0]
+		v := o.changeValues(changes)
+		if len(v.list) == 1 {
+			out.add(object.info.Name, v.list[0].value)
+		} else {
+			out.add(object.info.Name, v.value())
 		}
-		out = out.with(object.info.Name, v)
 	}
-	return out, nil
-}
-
-// logValues returns the changes of all objects of a log, sorted by version.
-func (o *outcome) logValues(ctx context.Context, found []singleObject) (value, error) {
-	var changes []archive.Entry
-	for _, object := range found {
-		entries, err := o.readEntries(ctx, object)
-		if err != nil {
-			return value{}, err
-		}
-		changes = append(changes, entries...)
+	if out.named {
+		return out, nil
 	}
-	slices.SortStableFunc(changes, func(a, b archive.Entry) int { return a.Version.Compare(b.Version) })
-	return o.entryValues(changes)
+	slices.SortStableFunc(log, func(a, b archive.Entry) int { return a.Version.Compare(b.Version) })
+	return o.changeValues(log), nil
 }
 
 // archiveObjects lists the objects of the archive sinks for which selects returns true. The objects are sorted by name.
@@ -89,8 +78,8 @@ func (o *outcome) archiveObjects(ctx context.Context, selects func(config.Sink) 
 	return found, nil
 }
 
-// readEntries returns the changes of one object.
-func (o *outcome) readEntries(ctx context.Context, one singleObject) ([]archive.Entry, error) {
+// readObject returns the changes of one object.
+func (o *outcome) readObject(ctx context.Context, one singleObject) ([]archive.Entry, error) {
 	var es []archive.Entry
 	for e, err := range archive.Read(ctx, one, archive.ReadOptions{TableInKey: len(o.cfg.Source.Tables) > 1}) {
 		if err != nil {
@@ -112,60 +101,46 @@ func (one singleObject) List(context.Context, string) iter.Seq2[archive.Info, er
 	return func(yield func(archive.Info, error) bool) { yield(one.info, nil) }
 }
 
-// entryValues converts the changes of an archive to values.
-func (o *outcome) entryValues(es []archive.Entry) (value, error) {
-	out := list()
-	for _, e := range es {
-		v, err := entryValue(e)
-		if err != nil {
-			return value{}, err
+// changeValues converts the changes of an archive.
+func (o *outcome) changeValues(changes []archive.Entry) (out entries) {
+	for _, e := range changes {
+		line := plainJSON(e.Line)
+		kind, _ := line.Get("kind")
+		isTTL := kind.Equal(item.StringValue(string(archive.TTLDelete)))
+		if c := e.Change; c != nil {
+			isTTL = c.TTLDelete()
+			line = object(entry{"op", item.StringValue(c.Op.String())}, entry{"table", item.StringValue(c.Table)},
+				entry{"keys", c.Keys.Value()}, entry{"old", c.Old.Value()}, entry{"new", c.New.Value()})
 		}
-		v = o.withoutOnlyTable(v)
-		hasImage := v.get("old").kind != item.Absent || v.get("new").kind != item.Absent
-		if hasImage {
-			v = v.without("keys") // the images have the keys
+		v := entriesOf(pick(line, []string{"op"}))
+		if isTTL {
+			v.add("ttl", item.BoolValue(true))
 		}
-		out.elems = append(out.elems, v)
+		if len(o.cfg.Source.Tables) > 1 {
+			v.list = append(v.list, entriesOf(pick(line, []string{"table"})).list...)
+		}
+		images := pick(line, []string{"old", "new"}) // they have the keys
+		if images.Len() == 0 {
+			images = pick(line, []string{"keys"})
+		}
+		v.list = append(v.list, entriesOf(images).list...)
+		out.add("", v.value())
 	}
-	return out, nil
-}
-
-// entryValue converts one change of an archive, with its table and its keys.
-func entryValue(e archive.Entry) (value, error) {
-	if c := e.Change; c != nil {
-		return object().with("op", textValue(c.Op.String())).with("ttl", ifTrue(c.TTLDelete())).
-			with("table", textValue(c.Table)).with("keys", imageValue(c.Keys)).
-			with("old", imageValue(c.Old)).with("new", imageValue(c.New)), nil
-	}
-	var line value
-	if err := json.Unmarshal(e.Line, &line); err != nil {
-		return value{}, err
-	}
-	isTTL := line.get("kind").text == string(archive.TTLDelete)
-	v := object().with("op", line.get("op")).with("ttl", ifTrue(isTTL))
-	for _, name := range []string{"table", "keys", "old", "new"} {
-		v = v.with(name, line.get(name))
-	}
-	return v, nil
+	return out
 }
 
 // renameToPatterns gives objects of got the names in want that match them. In these names, a * matches any text. A name
 // with a * is used only if it matches exactly one object of got whose own name is not in want.
-func renameToPatterns(got, want value) value {
-	if got.kind != item.KindM || want.kind != item.KindM {
-		return got
-	}
-	got.names = slices.Clone(got.names)
-	for _, pattern := range want.names {
-		if !strings.Contains(pattern, "*") {
+func renameToPatterns(got, want entries) {
+	for _, w := range want.list {
+		if !strings.Contains(w.name, "*") {
 			continue
 		}
-		name := regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
-		matches := func(s string) bool { return !slices.Contains(want.names, s) && name.MatchString(s) }
-		i := slices.IndexFunc(got.names, matches)
-		if i >= 0 && !slices.ContainsFunc(got.names[i+1:], matches) {
-			got.names[i] = pattern
+		name := regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(w.name), `\*`, ".*") + "$")
+		matches := func(e entry) bool { return !want.has(e.name) && name.MatchString(e.name) }
+		i := slices.IndexFunc(got.list, matches)
+		if i >= 0 && !slices.ContainsFunc(got.list[i+1:], matches) {
+			got.list[i].name = w.name
 		}
 	}
-	return got
 }

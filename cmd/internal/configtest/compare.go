@@ -2,7 +2,6 @@ package configtest
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 )
@@ -16,114 +15,70 @@ type Difference struct {
 
 // compare returns lines that describe how got differs from the expectation, or nil if the two are equal. identity has
 // the attributes that are the key of a list element. It is nil if the elements have no key.
-func compare(x expectation, got value, identity []string) []string {
-	if x.contents.kind == item.KindM {
-		return compareNamed(x.contents, got)
-	}
-	p := pairing{want: x.contents.elems, got: got.elems, identity: identity,
-		partners: slices.Repeat([]int{-1}, len(x.contents.elems))}
-	p.pairBy(value.equal)
-	if x.section.ordered && p.isReordered() {
-		lines := []string{"  in another order:"}
-		for _, g := range got.elems {
-			lines = append(lines, "+ "+g.String())
-		}
-		return lines
-	}
-	if identity != nil {
-		p.pairBy(func(w, g value) bool { return w.pick(identity).equal(g.pick(identity)) })
-	}
-	return p.differences()
-}
-
-// compareNamed compares documents by their ids, and objects by their names.
-func compareNamed(want, got value) []string {
-	var lines []string
-	for i, name := range want.names {
-		w, g := want.elems[i], got.get(name)
-		switch {
-		case g.kind == item.Absent:
-			lines = append(lines, "- "+scalarText(name)+": "+w.String())
-		case !w.equal(g):
-			lines = append(lines, "  "+scalarText(name)+":")
-			lines = append(lines, compareAttributes("", w, g)...)
-		}
-	}
-	for i, name := range got.names {
-		if want.get(name).kind == item.Absent {
-			lines = append(lines, "+ "+scalarText(name)+": "+got.elems[i].String())
-		}
-	}
-	return lines
-}
-
-// pairing pairs the elements of two lists. An element of want is paired with an equal element of got, or otherwise with
-// an element of the same identity. Elements without a partner are differences.
-type pairing struct {
-	want, got []value
-	identity  []string // the attributes that are the key of an element; nil: elements have no key
-	partners  []int    // index in got of each element of want; -1 if it has no partner
-}
-
-// isReordered reports whether the lists have the same elements in another order.
-func (p *pairing) isReordered() bool {
-	allPaired := len(p.want) == len(p.got) && !slices.Contains(p.partners, -1)
-	return allPaired && !slices.IsSorted(p.partners)
-}
-
-// pairBy finds partners for the elements of want that have none. The partner of w is the first free element g of got
-// for which same(w, g) is true.
-func (p *pairing) pairBy(same func(w, g value) bool) {
-	for i, w := range p.want {
-		if p.partners[i] >= 0 {
-			continue
-		}
-		for j, g := range p.got {
-			if same(w, g) && !slices.Contains(p.partners, j) {
-				p.partners[i] = j
-				break
+func compare(x expectation, got entries, identity []string) (lines []string) {
+	want := x.contents
+	partners := slices.Repeat([]int{-1}, len(want.list)) // index in got of each entry of want; -1: none
+	// pair finds partners for the entries of want that have none: the first free entry of got that is the same.
+	pair := func(same func(w, g item.Value) bool) {
+		for i, w := range want.list {
+			isPartner := func(g entry) bool { return g.name == w.name && same(w.value, g.value) }
+			for j, g := range got.list {
+				if partners[i] < 0 && isPartner(g) && !slices.Contains(partners, j) {
+					partners[i] = j
+				}
 			}
 		}
 	}
-}
+	pair(item.Value.Equal)
+	allPaired := len(want.list) == len(got.list) && !slices.Contains(partners, -1)
+	switch {
+	case allPaired && x.section.ordered && !want.named && !slices.IsSorted(partners):
+		lines = append(lines, "  in another order:")
+		partners = nil
+		want.list = nil
+	case want.named:
+		pair(func(w, g item.Value) bool { return true })
+	case identity != nil:
+		pair(func(w, g item.Value) bool { return pick(w, identity).Equal(pick(g, identity)) })
+	}
 
-// differences describes the elements without a partner, and the pairs that are not equal.
-func (p *pairing) differences() (lines []string) {
-	for i, w := range p.want {
-		partner := p.partners[i]
-		switch {
-		case partner < 0:
+	for i, w := range want.list {
+		if partners[i] < 0 {
 			lines = append(lines, "- "+w.String())
-		case !w.equal(p.got[partner]):
-			lines = append(lines, "  "+w.pick(p.identity).String())
-			lines = append(lines, compareAttributes("", w, p.got[partner])...)
+			continue
+		}
+		g := got.list[partners[i]]
+		if w.value.Equal(g.value) {
+			continue
+		}
+		wantImage, _ := item.ImageOf(w.value)
+		gotImage, _ := item.ImageOf(g.value)
+		differences := item.Diff(wantImage, gotImage)
+		if len(differences) == 0 || !wantImage.Exists() || !gotImage.Exists() {
+			lines = append(lines, "- "+w.String(), "+ "+g.String())
+			continue
+		}
+		if want.named {
+			lines = append(lines, "  "+scalarText(w.name)+":")
+		} else {
+			lines = append(lines, "  "+valueText(pick(w.value, identity)))
+		}
+		for _, d := range differences {
+			lines = append(lines, "    "+d.Path+": want "+valueText(d.Old)+", got "+valueText(d.New))
 		}
 	}
-	for j, g := range p.got {
-		if !slices.Contains(p.partners, j) {
+	for j, g := range got.list {
+		if !slices.Contains(partners, j) {
 			lines = append(lines, "+ "+g.String())
 		}
 	}
 	return lines
 }
 
-// compareAttributes describes the differences of two values, attribute by attribute. path is the path of the values.
-func compareAttributes(path string, want, got value) (lines []string) {
-	if want.equal(got) {
-		return nil
+// String formats an entry on one line: an element of a list alone, and a member after its name.
+func (e entry) String() string {
+	if e.name == "" {
+		return valueText(e.value)
 	}
-	if want.kind != item.KindM || got.kind != item.KindM {
-		return []string{"    " + path + ": want " + want.String() + ", got " + got.String()}
-	}
-	names := slices.Clone(want.names)
-	for _, name := range got.names {
-		if want.get(name).kind == item.Absent {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
-		memberPath := strings.TrimPrefix(path+"."+scalarText(name), ".")
-		lines = append(lines, compareAttributes(memberPath, want.get(name), got.get(name))...)
-	}
-	return lines
+	return scalarText(e.name) + ": " + valueText(e.value)
 }

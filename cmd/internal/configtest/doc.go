@@ -3,7 +3,7 @@
 // A test has given changes, and the expected contents of the sinks. [Load] parses a file of tests. [Run] runs each test
 // with the code of production. It assembles the configuration over empty embedded stores, turns each change into a
 // stream record and runs the pipeline. All sinks finish a change before the next one starts, so the result is always
-// the same. Then outcome.actualValue reads the stores, and compare finds the differences. [File.Update] writes the
+// the same. Then outcome.actualContents reads the stores, and compare finds the differences. [File.Update] writes the
 // actual contents into the file.
 //
 // Read file.go, step.go and expect.go first (the parts of a file), then run.go and outcome.go. README.md describes the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
@@ -49,7 +50,7 @@ var sections = []*section{rows, aggregates, documents, objects, events, drops, l
 type expectation struct {
 	section  *section
 	name     string // "" for drops and letters
-	contents value
+	contents entries
 	line     int
 	at       *fileValue // the value in the file, for Update; other cases may share it if it is an Alias
 	flow     bool       // the entry is within braces or brackets
@@ -180,55 +181,62 @@ func knownMembers(f *yamlbind.File, v *fileValue, names []string) []*fileValue {
 
 // read reads one entry and checks its form.
 func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) expectation {
-	problemsBefore := len(f.Problems)
-	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow, contents: parseValue(f, v, s.typed)}
-	if len(f.Problems) > problemsBefore {
+	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow}
+	if !f.FollowAlias(v) {
 		return x
 	}
-
-	isList, isMapping := x.contents.kind == item.KindL, x.contents.kind == item.KindM
+	isList := v.Node.Kind == yaml.SequenceNode
+	x.contents.named = v.Node.Kind == yaml.MappingNode
 	hasShape, empty := isList, "[]"
 	switch s {
 	case documents:
-		hasShape, empty = isMapping, "{}"
+		hasShape, empty = x.contents.named, "{}"
 	case objects:
-		hasShape, empty = isList || isMapping, "[] or {}"
+		hasShape, empty = isList || x.contents.named, "[] or {}"
 	}
-	if !hasShape {
+	switch {
+	case !hasShape:
 		f.Fail(v, "none at all is written "+empty, "wants %s, not %s", s.shape, f.Describe(v.Node))
-		return x
-	}
-
-	children := f.Elements
-	if isMapping {
-		children = f.Members
-	}
-	for i, e := range children(v) {
-		x.contents.elems[i] = s.element(f, x.contents.elems[i], e)
+	case isList:
+		for _, e := range f.Elements(v) {
+			x.contents.add("", s.element(f, e))
+		}
+	default:
+		for _, m := range f.Members(v) {
+			x.contents.add(m.Name, s.element(f, m))
+		}
 	}
 	return x
 }
 
-// element checks one element, and adds the default count of a drop.
-func (s *section) element(f *yamlbind.File, v value, at *fileValue) value {
-	f.FollowAlias(at)
-	if v.kind == item.KindL && s == objects { // an archive object with several changes
-		for i, e := range f.Elements(at) {
-			v.elems[i] = s.element(f, v.elems[i], e)
+// element reads one element and checks it. It adds the default count of a drop.
+func (s *section) element(f *yamlbind.File, at *fileValue) item.Value {
+	if f.FollowAlias(at) && s == objects && at.Node.Kind == yaml.SequenceNode { // an object with several changes
+		var es entries
+		for _, e := range f.Elements(at) {
+			es.add("", s.element(f, e))
 		}
-		return v
+		return es.value()
 	}
-	if v.kind != item.KindM {
+	problemsBefore := len(f.Problems)
+	v := parseValue(f, at, s.typed)
+	switch {
+	case len(f.Problems) > problemsBefore:
+		return v
+	case v.Kind() != item.KindM:
 		f.Fail(at, "", "wants a mapping, not %s", f.Describe(at.Node))
 		return v
-	}
-	if s.fields != nil {
+	case s.fields != nil:
 		knownMembers(f, at, s.fields)
 	}
-	isMissing := s.required != "" && v.get(s.required).kind == item.Absent
-	f.FailIf(isMissing, at, "", "the key %q is missing", s.required)
-	if s == drops && v.get("count").kind == item.Absent {
-		v = v.with("count", count(1))
+	if s.required != "" {
+		_, found := v.Get(s.required)
+		f.FailIf(!found, at, "", "the key %q is missing", s.required)
+	}
+	if _, counted := v.Get("count"); s == drops && !counted {
+		es := entriesOf(v)
+		es.add("count", item.NumberValue(decimal.Of(1)))
+		v = es.value()
 	}
 	return v
 }

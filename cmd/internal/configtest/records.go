@@ -2,15 +2,12 @@ package configtest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -29,15 +26,6 @@ type recorder struct {
 	last     time.Time // creation time of the previous change
 }
 
-// decoderOptions returns the options to decode records, the same as for a replay.
-func decoderOptions(cfg *config.Config) record.DecoderOptions {
-	d := sinks.Decoder(cfg)
-	if len(cfg.Source.Tables) == 1 {
-		d.StreamARN = streamOf(cfg, d.Table)
-	}
-	return d
-}
-
 // streamOf returns the stream ARN of a table.
 func streamOf(cfg *config.Config, table string) string {
 	for _, t := range cfg.Source.Tables {
@@ -49,21 +37,26 @@ func streamOf(cfg *config.Config, table string) string {
 		begin.Format("2006-01-02T15:04:05.000")
 }
 
-// source returns a source that yields the changes of a step, and a function that closes the source.
-func (r *recorder) source(s step) (pipeline.Source, func(), error) {
-	if s.Fixture != "" {
-		return fixtureSource(r.cfg, s)
+// source opens the change or the fixture of a step. The caller must close the source.
+func (r *recorder) source(s step) (*replay.Source, error) {
+	o := replay.Options{Paths: []string{"-"}, Decoder: sinks.Decoder(r.cfg)}
+	if len(r.cfg.Source.Tables) == 1 {
+		o.Decoder.StreamARN = streamOf(r.cfg, o.Decoder.Table)
 	}
-	unread := r.record(s)
-	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
-		if unread == nil {
-			return nil, io.EOF
+	var records []byte
+	switch {
+	case s.Fixture == "":
+		records = r.record(s)
+	case s.firstLine > 0:
+		var err error
+		if records, err = readLines(s.Fixture, s.firstLine, s.lastLine); err != nil {
+			return nil, err
 		}
-		decoded, err := record.NewDecoder(decoderOptions(r.cfg)).Decode(unread)
-		unread = nil
-		position := pipeline.Position(strconv.Itoa(r.sequence))
-		return &pipeline.Page{Page: *decoded, Partition: replay.Partition, Position: position}, err
-	}), func() {}, nil
+	default:
+		o.Paths = []string{s.Fixture}
+	}
+	o.Stdin = bytes.NewReader(records)
+	return replay.Open(o)
 }
 
 // record returns a change as a stream record. Each record has the next sequence number. A SNAPSHOT has the number 0,
@@ -78,16 +71,17 @@ func (r *recorder) record(s step) []byte {
 	if s.TTL {
 		user = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
 	}
-	if s.Old.kind != item.Absent {
-		images = `,"OldImage":` + s.Old.itemJSON()
+	if s.Old.Exists() {
+		images = `,"OldImage":` + string(s.Old.Bytes())
 	}
-	if s.New.kind != item.Absent {
-		images += `,"NewImage":` + s.New.itemJSON()
+	if s.New.Exists() {
+		images += `,"NewImage":` + string(s.New.Bytes())
 	}
 	return fmt.Appendf(nil, `{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb",`+
 		`"eventSourceARN":%s%s,"dynamodb":{"ApproximateCreationDateTime":%s,"Keys":%s%s,"SequenceNumber":%q,`+
 		`"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
-		r.sequence, s.op, jsonText(streamOf(r.cfg, s.Table)), user, r.creationTime(s), s.keys.itemJSON(), images, sequence)
+		r.sequence, s.op, item.StringValue(streamOf(r.cfg, s.Table)).AppendJSON(nil), user, r.creationTime(s),
+		s.keys.value().Raw(), images, sequence)
 }
 
 // creationTime returns the creation time of a step in JSON. It stores this time in last, because the default is one
@@ -104,24 +98,7 @@ func (r *recorder) creationTime(s step) string {
 	if r.last.Nanosecond() == 0 {
 		return strconv.FormatInt(r.last.Unix(), 10)
 	}
-	return jsonText(r.last.UTC().Format(time.RFC3339Nano))
-}
-
-// fixtureSource reads the saved records of a file or folder, or some lines of a JSON lines file.
-func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) {
-	o := replay.Options{Paths: []string{s.Fixture}, Decoder: decoderOptions(cfg)}
-	if s.firstLine > 0 {
-		selected, err := readLines(s.Fixture, s.firstLine, s.lastLine)
-		if err != nil {
-			return nil, nil, err
-		}
-		o.Paths, o.Stdin = []string{"-"}, bytes.NewReader(selected)
-	}
-	src, err := replay.Open(o)
-	if err != nil {
-		return nil, nil, err
-	}
-	return src, func() { _ = src.Close() }, nil
+	return r.last.UTC().Format(`"` + time.RFC3339Nano + `"`)
 }
 
 // readLines returns the lines of a file from number first to number last. The first line of the file has number 1.

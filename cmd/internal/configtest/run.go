@@ -17,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
@@ -101,7 +102,7 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 		return err
 	}
 
-	o := &outcome{cfg: cfg, keys: r.Case.keys, stores: s, raisedEvents: make(map[string][]value)}
+	o := &outcome{cfg: cfg, keys: r.Case.keys, stores: s, raisedEvents: make(map[string][]item.Value)}
 	records := &recorder{cfg: cfg}
 	for i, given := range r.Case.Given {
 		if err := o.runStep(ctx, p, records, given); err != nil {
@@ -137,11 +138,11 @@ func makeStoreDir() (string, error) {
 
 // runStep runs the pipeline over the changes of one step until all sinks are finished.
 func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, records *recorder, s step) error {
-	src, closeSource, err := records.source(s)
+	src, err := records.source(s)
 	if err != nil {
 		return err
 	}
-	defer closeSource()
+	defer func() { _ = src.Close() }()
 	err = p.Run(ctx, pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
 		page, err := readDecoded(ctx, src)
 		if page != nil {
@@ -181,7 +182,7 @@ func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 	for _, expected := range r.Case.Expect {
 		actual := expected
 		var err error
-		if actual.contents, err = o.actualValue(ctx, expected); err != nil {
+		if actual.contents, err = o.actualContents(ctx, expected); err != nil {
 			return err
 		}
 		r.actual = append(r.actual, actual)
@@ -201,10 +202,10 @@ func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 func (r *Result) collectContents(ctx context.Context, o *outcome) error {
 	for _, actual := range allExpectations(o.cfg) {
 		var err error
-		if actual.contents, err = o.actualValue(ctx, actual); err != nil {
+		if actual.contents, err = o.actualContents(ctx, actual); err != nil {
 			return err
 		}
-		if len(actual.contents.elems) > 0 {
+		if len(actual.contents.list) > 0 {
 			r.actual = append(r.actual, actual)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 // step is one given change of a case, or the records of a fixture file.
 type step struct {
-	Old     value     `key:"old"` // absent: the change has no old image
-	New     value     `key:"new"`
+	Old     image     `key:"old"` // absent: the change has no old image
+	New     image     `key:"new"`
 	Op      string    `key:"op"`
 	TTL     bool      `key:"ttl"`
 	At      time.Time `key:"at"` // zero: a second after the previous step
@@ -27,7 +27,7 @@ type step struct {
 
 	firstLine, lastLine int // lines of the fixture, 1-based; 0, 0: all of it
 	op                  record.Operation
-	keys                value
+	keys                entries
 }
 
 // Made is called by yamlbind after the mapping is read. It checks that the step is a change or a fixture.
@@ -117,32 +117,37 @@ func readTime(f *yamlbind.File, v *fileValue, _ []yamlbind.Part) any {
 	return t
 }
 
+// image is an image of a step.
+type image struct{ item.Image }
+
 // Bind reads an image. If the file has null, the image is absent.
-func (v *value) Bind(f *yamlbind.File, at *fileValue) {
+func (m *image) Bind(f *yamlbind.File, at *fileValue) {
 	problemsBefore := len(f.Problems)
 	const typed = true
-	read := parseValue(f, at, typed)
+	v := parseValue(f, at, typed)
 	if len(f.Problems) > problemsBefore {
 		return
 	}
-	_, err := item.Parse([]byte(read.itemJSON()))
-	switch {
-	case read.kind == item.KindNULL:
-		at.Data = value{}
-	case read.kind != item.KindM:
-		f.Fail(at, "", "an image is a mapping of attributes, not %s", f.Describe(at.Node))
-	case err != nil:
-		f.Fail(at, "", "is not an item: %v", err)
+	switch v.Kind() {
+	case item.KindNULL:
+		at.Data = *m
+	case item.KindM:
+		var err error
+		if m.Image, err = item.Parse(v.Raw()); err != nil {
+			f.Fail(at, "", "is not an item: %v", err)
+			return
+		}
+		at.Data = *m
 	default:
-		*v, at.Data = read, read
+		f.Fail(at, "", "an image is a mapping of attributes, not %s", f.Describe(at.Node))
 	}
 }
 
 // setOperation derives the operation from the images, or checks `op` against them. An invalid image already has a
 // problem, so setOperation does not add one for it.
 func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
-	isInvalid := func(image *value) bool { return f.Has(image) && !f.Sound(image) }
-	hasOld, hasNew := s.Old.kind != item.Absent, s.New.kind != item.Absent
+	isInvalid := func(m *image) bool { return f.Has(m) && !f.Sound(m) }
+	hasOld, hasNew := s.Old.Exists(), s.New.Exists()
 	switch {
 	case hasOld && hasNew:
 		s.op = record.Modify
@@ -171,36 +176,37 @@ func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 // setKeys copies the key attributes from the images and checks them.
 func (s *step) setKeys(f *yamlbind.File, v *fileValue) {
 	keys := contextOf(f).keys[s.Table]
-	s.keys = object()
+	s.keys.named = true
 	f.FailIf(len(keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`",
 		"`keys` does not say which attributes are the key of the table %s", s.Table)
-	for _, image := range []*value{&s.Old, &s.New} {
-		if image.kind == item.Absent {
+	for _, m := range []*image{&s.Old, &s.New} {
+		if !m.Exists() {
 			continue
 		}
 		for _, name := range keys {
-			s.setKey(f, name, image)
+			s.setKey(f, name, m)
 		}
 	}
 }
 
 // setKey copies a key attribute from an image. If it was already copied from the other image, both values must be
 // equal.
-func (s *step) setKey(f *yamlbind.File, name string, image *value) {
-	key, at := image.get(name), *f.ValueOf(image)
-	if key.kind == item.Absent {
+func (s *step) setKey(f *yamlbind.File, name string, m *image) {
+	key, exists := m.Get(name)
+	at := *f.ValueOf(m)
+	if !exists {
 		f.Fail(&at, "", "the key attribute %s is missing", name)
 		return
 	}
 	at.Field = yamlbind.Join(at.Field, name)
-	hasKeyType := key.kind == item.KindS || key.kind == item.KindN || key.kind == item.KindB
-	other := s.keys.get(name)
+	_, err := item.AppendKeyValue(nil, key)
+	i := slices.IndexFunc(s.keys.list, func(e entry) bool { return e.name == name })
 	switch {
-	case !hasKeyType || key.text == "":
+	case err != nil:
 		f.Fail(&at, "", "a key attribute is a text, a number or a $B, and not empty")
-	case other.kind == item.Absent:
-		s.keys = s.keys.with(name, key)
-	case !other.equal(key):
+	case i < 0:
+		s.keys.add(name, key)
+	case !s.keys.list[i].value.Equal(key):
 		f.Fail(&at, "an item that moves to another key is removed and inserted: two steps", "old and new are of two items")
 	}
 }
@@ -221,23 +227,19 @@ func knownEntities(f *yamlbind.File, of *[]string) bool {
 // it. If of is empty, it checks nothing.
 func (s *step) checkEntities(f *yamlbind.File, of []string) {
 	cfg := contextOf(f).cfg
-	for _, image := range []*value{&s.Old, &s.New} {
-		if len(of) == 0 || image.kind == item.Absent {
+	for _, m := range []*image{&s.Old, &s.New} {
+		if len(of) == 0 || !m.Exists() {
 			continue
 		}
-		parsed, err := item.Parse([]byte(image.itemJSON()))
-		if err != nil {
-			continue // the image has a problem of its own
-		}
-		entity, err := cfg.EntitySet().Of(parsed)
+		entity, err := cfg.EntitySet().Of(m.Image)
 		switch {
 		case err != nil:
-			f.Fail(image, "", "the condition of the entity %s fails: %v", entity.Name, err)
+			f.Fail(m, "", "the condition of the entity %s fails: %v", entity.Name, err)
 		case entity == nil:
-			f.Fail(image, "see `key` and `when` of the entity", "the item is of no entity, and not of %s",
+			f.Fail(m, "see `key` and `when` of the entity", "the item is of no entity, and not of %s",
 				yamlbind.Enumerate(of, "or"))
 		case !slices.Contains(of, entity.Name):
-			f.Fail(image, "see `key` and `when` of the entities", "the item is of %s, and not of %s", entity.Name,
+			f.Fail(m, "see `key` and `when` of the entities", "the item is of %s, and not of %s", entity.Name,
 				yamlbind.Enumerate(of, "or"))
 		}
 	}

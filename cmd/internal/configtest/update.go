@@ -96,7 +96,7 @@ func (f *File) caseEdits(r *Result) ([]edit, error) {
 		actual := r.actual[i].contents
 		e := edit{from: t.afterKey(x.at.Key), to: t.valueEnd(x.at), text: actual.block(x.at.Key.Column - 1)}
 		if x.flow {
-			e.text = " " + actual.String()
+			e.text = " " + valueText(actual.value())
 		}
 		wasBelowKey := x.at.Node.Line > x.at.Key.Line
 		if wasBelowKey && strings.HasPrefix(e.text, "\n") {

@@ -97,7 +97,7 @@ func TestUpdatedPasses(t *testing.T) {
 	cfg := shopConfig(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		v := anyValue(2).Draw(rt, "value")
-		text := "keys: [PK]\ntests:\n  - name: any\n    given:\n      - new: {PK: a, v: " + v.String() + "}\n"
+		text := "keys: [PK]\ntests:\n  - name: any\n    given:\n      - new: {PK: a, v: " + valueText(v) + "}\n"
 		if rapid.Bool().Draw(rt, "expects") {
 			text += "    expect: {rows: {all: []}}\n"
 		}
@@ -127,8 +127,11 @@ func FuzzParse(f *testing.F) {
 			records := &recorder{cfg: cfg}
 			for _, s := range c.Given { // each accepted step is a record that decodes
 				if s.Fixture == "" {
-					src, _, _ := records.source(s)
-					if page, err := src.Read(t.Context()); err != nil || len(page.Errors) > 0 || len(page.Changes) != 1 {
+					src, err := records.source(s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if page, err := readDecoded(t.Context(), src); err != nil || len(page.Errors) > 0 || len(page.Changes) != 1 {
 						t.Fatalf("%s: %v %v", c.Name, err, page)
 					}
 				}

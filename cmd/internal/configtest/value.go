@@ -1,298 +1,240 @@
 package configtest
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"go.yaml.in/yaml/v3"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/jsoncursor"
 )
 
-// value is an expected or actual value. It is a value of DynamoDB, or of plain JSON, which has no B and no sets. Unlike
-// item.Value it keeps the order of members and the digits of numbers, to show them as the user wrote them. The zero
-// value is absent.
-type value struct {
-	kind  item.Kind
-	text  string   // S; N as written; B in base64; BOOL as true or false
-	names []string // M: unique names, in their order
-	elems []value  // M: the value of each name; L, SS, NS, BS: the elements
+// entries are the members of an object or the elements of a list, in their order.
+type entries struct {
+	named bool // the members of an object
+	list  []entry
 }
 
-func textValue(s string) value { return value{kind: item.KindS, text: s} }
-func count(n int64) value      { return value{kind: item.KindN, text: fmt.Sprint(n)} }
-func list() value              { return value{kind: item.KindL} }
-func object() value            { return value{kind: item.KindM} }
+type entry struct {
+	name  string // "" in a list
+	value item.Value
+}
 
-// optionalText returns s as a value, or an absent value if s is "".
-func optionalText(s string) value {
-	if s == "" {
-		return value{}
+// entriesOf returns the entries of an M, an L or a set.
+func entriesOf(v item.Value) entries {
+	es := entries{named: v.Kind() == item.KindM}
+	for name, m := range v.Members() {
+		es.list = append(es.list, entry{name, m})
 	}
-	return textValue(s)
-}
-
-// ifTrue returns the value true, or an absent value if set is false.
-func ifTrue(set bool) value {
-	if !set {
-		return value{}
+	for _, e := range v.Elements() {
+		es.list = append(es.list, entry{value: e})
 	}
-	return value{kind: item.KindBOOL, text: "true"}
+	return es
 }
 
-// with returns the object v with one more member. If m is absent, it returns v unchanged.
-func (v value) with(name string, m value) value {
-	if m.kind == item.Absent {
-		return v
+// add appends an entry, unless its value is absent.
+func (es *entries) add(name string, v item.Value) {
+	if v.Exists() {
+		es.list = append(es.list, entry{name, v})
 	}
-	v.names = append(slices.Clip(v.names), name)
-	v.elems = append(slices.Clip(v.elems), m)
-	return v
 }
 
-// get returns the member called name, or an absent value.
-func (v value) get(name string) value {
-	if i := slices.Index(v.names, name); i >= 0 {
-		return v.elems[i]
+// has reports whether there is a member called name.
+func (es entries) has(name string) bool {
+	return slices.ContainsFunc(es.list, func(e entry) bool { return e.name == name })
+}
+
+// value returns an M or an L with the entries.
+func (es entries) value() item.Value {
+	var raw []byte
+	for i, e := range es.list {
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		if es.named {
+			raw = append(item.StringValue(e.name).AppendJSON(raw), ':')
+		}
+		raw = e.value.AppendDynamoDBJSON(raw)
 	}
-	return value{}
-}
-
-// without returns the object v without a member.
-func (v value) without(name string) value {
-	i := slices.Index(v.names, name)
-	if i < 0 {
-		return v
+	if es.named {
+		return item.RawValue(item.KindM, slices.Concat([]byte("{"), raw, []byte("}")))
 	}
-	v.names = slices.Delete(slices.Clone(v.names), i, i+1)
-	v.elems = slices.Delete(slices.Clone(v.elems), i, i+1)
-	return v
+	return item.RawValue(item.KindL, slices.Concat([]byte("["), raw, []byte("]")))
 }
 
-// pick returns an object with only the named members of the object v, in the order of names.
-func (v value) pick(names []string) value {
-	out := object()
+// object returns an M with the members that are not absent.
+func object(members ...entry) item.Value {
+	es := entries{named: true}
+	for _, m := range members {
+		es.add(m.name, m.value)
+	}
+	return es.value()
+}
+
+// pick returns an M with only the named members of v, in the order of names.
+func pick(v item.Value, names []string) item.Value {
+	es := entries{named: true}
 	for _, name := range names {
-		out = out.with(name, v.get(name))
+		m, _ := v.Get(name)
+		es.add(name, m)
 	}
-	return out
+	return es.value()
 }
 
-// equal reports whether v and w are equal. It compares numbers by value, members by name, and sets without their order.
-func (v value) equal(w value) bool {
-	if v.kind != w.kind || len(v.elems) != len(w.elems) {
-		return false
-	}
-	switch v.kind {
-	case item.KindN:
-		x, errX := decimal.Parse(v.text)
-		y, errY := decimal.Parse(w.text)
-		if errX != nil || errY != nil {
-			return v.text == w.text // plain JSON may have numbers that DynamoDB cannot store
-		}
-		return x.Cmp(y) == 0
-	case item.KindM:
-		for i, name := range v.names {
-			if !v.elems[i].equal(w.get(name)) {
-				return false
-			}
-		}
-		return true
-	case item.KindSS, item.KindNS, item.KindBS:
-		return !slices.ContainsFunc(v.elems, func(e value) bool { return !slices.ContainsFunc(w.elems, e.equal) })
-	default:
-		return v.text == w.text && slices.EqualFunc(v.elems, w.elems, value.equal)
-	}
+// without returns the M v without a member.
+func without(v item.Value, name string) item.Value {
+	es := entriesOf(v)
+	es.list = slices.DeleteFunc(es.list, func(m entry) bool { return m.name == name })
+	return es.value()
 }
 
-// fromItem converts a value of DynamoDB.
-func fromItem(v item.Value) value {
-	out := value{kind: v.Kind()}
-	switch v.Kind() {
-	case item.KindS:
-		out.text, _ = v.Text()
-	case item.KindN:
-		d, _ := v.Number()
-		out.text = d.String()
-	case item.KindB:
-		_ = json.Unmarshal(v.AppendJSON(nil), &out.text) // a JSON string in base64, always
-	case item.KindBOOL:
-		b, _ := v.Bool()
-		out.text = fmt.Sprint(b)
-	case item.KindM:
-		for name, m := range v.Members() {
-			out = out.with(name, fromItem(m))
-		}
-	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
-		for _, e := range v.Elements() {
-			out.elems = append(out.elems, fromItem(e))
-		}
+// optionalText returns s as an S, or an absent value if s is "".
+func optionalText(s string) item.Value {
+	if s == "" {
+		return item.Value{}
 	}
-	return out
+	return item.StringValue(s)
 }
 
-// imageValue converts an image. The value is absent if the image does not exist.
-func imageValue(m item.Image) value { return fromItem(m.Value()) }
-
-// dynamoDBJSON formats v as DynamoDB JSON: {"N":"10.50"}, with numbers as written.
-func (v value) dynamoDBJSON() string {
-	var body string
-	switch v.kind {
-	case item.KindBOOL:
-		body = v.text
-	case item.KindNULL:
-		body = "true"
-	case item.KindM:
-		body = v.itemJSON()
-	case item.KindL:
-		body = v.join(",", nil, value.dynamoDBJSON)
-	case item.KindSS, item.KindNS, item.KindBS:
-		body = v.join(",", nil, func(e value) string { return jsonText(e.text) })
-	default:
-		body = jsonText(v.text)
-	}
-	return `{"` + v.kind.String() + `":` + body + "}"
+// plainJSON converts plain JSON, which a store has written.
+func plainJSON(b []byte) item.Value {
+	c := jsoncursor.New(b)
+	return readJSON(&c)
 }
 
-// itemJSON formats an object as DynamoDB JSON writes an item: {"PK":{"S":"x"}}.
-func (v value) itemJSON() string {
-	return v.join(",", func(name string) string { return jsonText(name) + ":" }, value.dynamoDBJSON)
-}
-
-// join formats the elements of v within brackets, with the text comma between them. If v is an object, join formats the
-// members within braces, each after its name. name formats a name, and element formats an element or a member.
-func (v value) join(comma string, name func(string) string, element func(value) string) string {
-	parts := make([]string, len(v.elems))
-	for i, e := range v.elems {
-		if v.kind == item.KindM {
-			parts[i] = name(v.names[i])
-		}
-		parts[i] += element(e)
-	}
-	if v.kind == item.KindM {
-		return "{" + strings.Join(parts, comma) + "}"
-	}
-	return "[" + strings.Join(parts, comma) + "]"
-}
-
-func jsonText(s string) string { return string(item.StringValue(s).AppendJSON(nil)) }
-
-// UnmarshalJSON reads plain JSON. It keeps the order of members and the digits of numbers.
-func (v *value) UnmarshalJSON(b []byte) error {
-	*v = value{}
-	switch b[0] {
+func readJSON(c *jsoncursor.Cursor) item.Value {
+	switch c.Peek() {
 	case '{':
-		v.kind = item.KindM
+		es := entries{named: true}
+		for name := range c.Members() {
+			es.add(jsoncursor.Unquote(name), readJSON(c))
+		}
+		return es.value()
 	case '[':
-		v.kind = item.KindL
+		var es entries
+		for range c.Elements() {
+			es.add("", readJSON(c))
+		}
+		return es.value()
 	case '"':
-		v.kind = item.KindS
-		return json.Unmarshal(b, &v.text)
+		return item.RawValue(item.KindS, c.Text())
 	case 't', 'f':
-		v.kind, v.text = item.KindBOOL, string(b)
-		return nil
+		return item.RawValue(item.KindBOOL, c.Value())
 	case 'n':
-		v.kind = item.KindNULL
-		return nil
-	default:
-		v.kind, v.text = item.KindN, string(b)
-		return nil
+		c.Value()
+		return item.NullValue()
 	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	_, err := dec.Token() // the opening delimiter
-	for err == nil && dec.More() {
-		if v.kind == item.KindM {
-			name, _ := dec.Token() // json has checked b
-			v.names = append(v.names, name.(string))
-		}
-		v.elems = append(v.elems, value{})
-		err = dec.Decode(&v.elems[len(v.elems)-1])
-	}
-	return err
+	return item.RawValue(item.KindN, c.Value())
 }
 
-// String formats v on one line as in a file of tests, with the marks that its types need, such as $SS. It returns
-// "nothing" if v is absent.
-func (v value) String() string {
-	var marked string // the value after a mark
-	switch v.kind {
-	case item.Absent:
-		return "nothing"
-	case item.KindS:
-		return scalarText(v.text)
-	case item.KindN, item.KindBOOL:
-		return v.text
-	case item.KindNULL:
-		return "null"
-	case item.KindL, item.KindM:
-		if !v.isMarked() {
-			return v.join(", ", func(name string) string { return scalarText(name) + ": " }, value.String)
-		}
-		marked = v.itemJSON() // JSON is YAML
-	case item.KindSS, item.KindBS:
-		marked = v.join(", ", nil, func(e value) string { return scalarText(e.text) })
-	case item.KindNS:
-		marked = v.join(", ", nil, func(e value) string { return e.text })
-	default:
-		marked = scalarText(v.text)
+// marks are the keys that give a value its DynamoDB type: {$SS: [a]} is {"SS": ["a"]} in DynamoDB JSON.
+var marks = func() map[string]item.Kind {
+	m := make(map[string]item.Kind)
+	for k := item.KindS; k <= item.KindBS; k++ {
+		m["$"+k.String()] = k
 	}
-	return "{$" + v.kind.String() + ": " + marked + "}"
+	return m
+}()
+
+// oddNumber matches numbers of YAML that people often mean as text: with a leading zero, octal, hexadecimal, .inf and
+// .nan.
+var oddNumber = regexp.MustCompile(`^[-+]?(?:0[0-9ox]|\.[iInN])`)
+
+// parseValue reads a value. If typed is set, a mapping with the single key $S, $N, $B, ... is a value in DynamoDB JSON.
+// Otherwise such a mapping is an ordinary mapping.
+func parseValue(f *yamlbind.File, at *fileValue, typed bool) item.Value {
+	if !f.FollowAlias(at) {
+		return item.Value{}
+	}
+	switch n := at.Node; n.Kind {
+	case yaml.MappingNode:
+		if typed && len(n.Content) == 2 && marks[n.Content[0].Value] != item.Absent {
+			return parseMarked(f, at.Member(n.Content[0], n.Content[1]))
+		}
+		es := entries{named: true}
+		for _, m := range f.Members(at) {
+			es.add(m.Name, parseValue(f, m, typed))
+		}
+		return es.value()
+	case yaml.SequenceNode:
+		var es entries
+		for _, e := range f.Elements(at) {
+			es.add("", parseValue(f, e, typed))
+		}
+		return es.value()
+	}
+	text := at.Node.Value
+	switch yamlbind.TypeOf(at.Node) {
+	case yamlbind.IsText:
+		return item.StringValue(text)
+	case yamlbind.IsNull:
+		return item.NullValue()
+	case yamlbind.IsBoolean:
+		return item.BoolValue(strings.EqualFold(text, "true"))
+	}
+	hint := "quote it where text is meant: " + yamlbind.Quoted(text)
+	_, err := decimal.Parse(text)
+	if oddNumber.MatchString(text) {
+		f.Fail(at, hint, "%s is not a decimal number as DynamoDB writes them", text)
+	} else if err != nil {
+		f.Fail(at, hint, "%s is not a number of DynamoDB's: %v", text, err)
+	}
+	return item.RawValue(item.KindN, []byte(text))
 }
 
-// isMarked reports whether an object would be read as a marked value, because its only name is $S, $N, ...
-func (v value) isMarked() bool { return len(v.names) == 1 && marks[v.names[0]] != item.Absent }
-
-// plainText matches text that needs no quotes in YAML, unless oldWord matches it, too. oldWord matches words of YAML
-// 1.1 that some readers do not parse as text.
-var (
-	plainText = regexp.MustCompile(`^[\pL_$](?:[\pL\pN_./$#%-]| [\pL\pN])*$`)
-	oldWord   = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)
-)
-
-// scalarText formats s as a YAML scalar.
-func scalarText(s string) string {
-	switch {
-	case plainText.MatchString(s) && !oldWord.MatchString(s):
-		return s
-	case strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return strconv.QuoteToASCII(s)
+// parseMarked reads the value after a mark, such as $SS. The value is written in DynamoDB JSON.
+func parseMarked(f *yamlbind.File, at *fileValue) item.Value {
+	problemsBefore := len(f.Problems)
+	b := appendDynamoDB([]byte(`{"`+marks[at.Name].String()+`":`), f, at)
+	v, err := item.ParseValue(append(b, '}'))
+	if err != nil && len(f.Problems) == problemsBefore {
+		f.Fail(at, "", "is not a value in DynamoDB JSON: %s", jsonOffset.ReplaceAllString(err.Error(), ""))
 	}
-	return yamlbind.Quoted(s)
+	return v
 }
 
-// maxLine is the longest line of an element. A longer element is written on several lines.
-const maxLine = 120
+// jsonOffset matches the offset in an error of JSON, which is not an offset in the file.
+var jsonOffset = regexp.MustCompile(`^DynamoDB JSON, byte \d+(?:, |: )`)
 
-// block formats v as the value of a key in a block mapping. indent is the indentation of the mapping. The result is
-// either a value on the line of the key, such as " []", or several lines. Several lines begin with a line feed.
-func (v value) block(indent int) string {
-	if v.kind != item.KindL && v.kind != item.KindM || len(v.elems) == 0 || v.isMarked() {
-		return " " + v.String()
+// boolWord matches true and false.
+var boolWord = regexp.MustCompile(`^(?:true|True|TRUE|false|False|FALSE)$`)
+
+// appendDynamoDB appends a value that is written as DynamoDB JSON. Its scalars may lack the quotes of JSON, or have
+// quotes that JSON has not.
+func appendDynamoDB(dst []byte, f *yamlbind.File, at *fileValue) []byte {
+	if !f.FollowAlias(at) {
+		return append(dst, "null"...)
 	}
-	var b strings.Builder
-	margin := "\n" + strings.Repeat(" ", indent+2)
-	for i, e := range v.elems {
-		start := margin
-		if v.kind == item.KindM {
-			start += scalarText(v.names[i]) + ":"
-		} else {
-			start += "-"
+	switch at.Node.Kind {
+	case yaml.MappingNode:
+		dst = append(dst, '{')
+		for i, m := range f.Members(at) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendDynamoDB(append(item.StringValue(m.Name).AppendJSON(dst), ':'), f, m)
 		}
-		line := e.String()
-		switch {
-		case len(start)+len(line) <= maxLine || e.kind != item.KindM && e.kind != item.KindL:
-			b.WriteString(start + " " + line)
-		case v.kind == item.KindM:
-			b.WriteString(start + e.block(indent+2))
-		default: // "- " and the first line of the element on one line
-			b.WriteString(start + " " + strings.TrimLeft(e.block(indent+2), "\n "))
+		return append(dst, '}')
+	case yaml.SequenceNode:
+		dst = append(dst, '[')
+		for i, e := range f.Elements(at) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = appendDynamoDB(dst, f, e)
+		}
+		return append(dst, ']')
+	}
+	text := at.Node.Value
+	switch strings.TrimPrefix(at.Name, "$") {
+	case "BOOL", "NULL":
+		if boolWord.MatchString(text) {
+			return append(dst, strings.ToLower(text)...)
 		}
 	}
-	return b.String()
+	return item.StringValue(text).AppendJSON(dst)
 }

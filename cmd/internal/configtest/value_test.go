@@ -36,64 +36,78 @@ func binary() *rapid.Generator[string] {
 }
 
 // anyValue generates values of DynamoDB of all types, nested up to a depth.
-func anyValue(depth int) *rapid.Generator[value] {
-	return rapid.Custom(func(t *rapid.T) value {
+func anyValue(depth int) *rapid.Generator[item.Value] {
+	return rapid.Custom(func(t *rapid.T) item.Value {
 		kinds := []item.Kind{item.KindS, item.KindN, item.KindB, item.KindBOOL, item.KindNULL, item.KindSS, item.KindNS, item.KindBS}
 		if depth > 0 {
 			kinds = append(kinds, item.KindM, item.KindL)
 		}
-		v := value{kind: rapid.SampledFrom(kinds).Draw(t, "kind")}
-		set := func(of item.Kind, g *rapid.Generator[string]) {
+		set := func(of item.Kind, g *rapid.Generator[string]) item.Value {
+			var texts []string
 			for _, s := range rapid.SliceOfN(g, 1, 3).Draw(t, "members") {
-				if m := (value{kind: of, text: s}); !slices.ContainsFunc(v.elems, m.equal) {
-					v.elems = append(v.elems, m)
+				text := string(item.StringValue(s).AppendJSON(nil))
+				if with := "[" + strings.Join(append(slices.Clone(texts), text), ",") + "]"; isValid(of, with) {
+					texts = append(texts, text)
 				}
 			}
+			return item.RawValue(of, []byte("["+strings.Join(texts, ",")+"]"))
 		}
-		switch v.kind {
+		switch rapid.SampledFrom(kinds).Draw(t, "kind") {
 		case item.KindS:
-			v.text = someText().Draw(t, "text")
+			return item.StringValue(someText().Draw(t, "text"))
 		case item.KindN:
-			v.text = number().Draw(t, "number")
+			return item.RawValue(item.KindN, []byte(number().Draw(t, "number")))
 		case item.KindB:
-			v.text = binary().Draw(t, "binary")
+			return item.RawValue(item.KindB, []byte(binary().Draw(t, "binary")))
 		case item.KindBOOL:
-			v.text = fmt.Sprint(rapid.Bool().Draw(t, "bool"))
+			return item.BoolValue(rapid.Bool().Draw(t, "bool"))
 		case item.KindSS:
-			set(item.KindS, someText())
+			return set(item.KindSS, someText())
 		case item.KindNS:
-			set(item.KindN, number())
+			return set(item.KindNS, number())
 		case item.KindBS:
-			set(item.KindB, binary())
+			return set(item.KindBS, binary())
 		case item.KindL:
-			v.elems = rapid.SliceOfN(anyValue(depth-1), 0, 3).Draw(t, "elements")
-		case item.KindM:
-			for _, name := range rapid.SliceOfNDistinct(someText(), 0, 3, rapid.ID).Draw(t, "names") {
-				v = v.with(name, anyValue(depth-1).Draw(t, "member"))
+			var es entries
+			for _, v := range rapid.SliceOfN(anyValue(depth-1), 0, 3).Draw(t, "elements") {
+				es.add("", v)
 			}
+			return es.value()
+		case item.KindM:
+			es := entries{named: true}
+			for _, name := range rapid.SliceOfNDistinct(someText(), 0, 3, rapid.ID).Draw(t, "names") {
+				es.add(name, anyValue(depth-1).Draw(t, "member"))
+			}
+			return es.value()
 		}
-		return v
+		return item.NullValue()
 	})
+}
+
+// isValid reports whether the content of a value is valid. So a set has no member twice.
+func isValid(kind item.Kind, content string) bool {
+	_, err := item.ParseValue([]byte(`{"` + kind.String() + `":` + content + "}"))
+	return err == nil
 }
 
 // document is a file that holds one value.
 type document struct {
-	value
+	item.Value
 	typed bool
 }
 
-func (d *document) Bind(f *yamlbind.File, at *fileValue) { d.value = parseValue(f, at, d.typed) }
+func (d *document) Bind(f *yamlbind.File, at *fileValue) { d.Value = parseValue(f, at, d.typed) }
 
 // readPlain reads a file that holds one value.
-func readPlain(text string, typed bool) (value, yamlbind.Problems) {
+func readPlain(text string, typed bool) (item.Value, yamlbind.Problems) {
 	d := document{typed: typed}
 	f := yamlbind.New("value.yaml", []byte(text), yamlbind.Options{Words: words, MaxNodes: maxNodes})
 	f.Read(yamlbind.RuleOf(reflect.TypeFor[document](), yamlbind.Kinds{}), &d)
-	return d.value, f.Problems
+	return d.Value, f.Problems
 }
 
 // property checks ten values in each draw, because a check opens no stores.
-func property(t *testing.T, check func(*rapid.T, value)) {
+func property(t *testing.T, check func(*rapid.T, item.Value)) {
 	rapid.Check(t, func(t *rapid.T) {
 		for _, v := range rapid.SliceOfN(anyValue(3), 10, 10).Draw(t, "values") {
 			check(t, v)
@@ -101,20 +115,28 @@ func property(t *testing.T, check func(*rapid.T, value)) {
 	})
 }
 
+// block formats a value below a key.
+func block(v item.Value, indent int) string {
+	if v.Kind() == item.KindL || v.Kind() == item.KindM && !isMarked(v) {
+		return entriesOf(v).block(indent)
+	}
+	return " " + valueText(v)
+}
+
 // The text that is written for a value reads as that value: on one line, in a list, and below a key.
 func TestWritingAndReading(t *testing.T) {
-	property(t, func(t *rapid.T, v value) {
-		for text, pick := range map[string]func(value) value{
-			"k: " + v.String():               func(file value) value { return file.get("k") },
-			"k: [" + v.String() + "]":        func(file value) value { return file.get("k").elems[0] },
-			"k:" + v.block(0) + "\nl: 1":     func(file value) value { return file.get("k") },
-			"a:\n    k:" + v.block(4) + "\n": func(file value) value { return file.get("a").get("k") },
+	property(t, func(t *rapid.T, v item.Value) {
+		for text, path := range map[string]string{
+			"k: " + valueText(v):              "k",
+			"k: [" + valueText(v) + "]":       "k[0]",
+			"k:" + block(v, 0) + "\nl: 1":     "k",
+			"a:\n    k:" + block(v, 4) + "\n": "a.k",
 		} {
 			file, problems := readPlain(text, true)
 			if len(problems) > 0 {
 				t.Fatalf("%q: %v", text, problems)
 			}
-			if got := pick(file); !got.equal(v) || !v.equal(got) {
+			if got, _ := file.Lookup(path); !got.Equal(v) {
 				t.Fatalf("%q reads as %v", text, got)
 			}
 		}
@@ -132,13 +154,13 @@ func TestAliasOfItself(t *testing.T) {
 
 // A value survives the way to DynamoDB JSON and back. A number keeps its digits.
 func TestDynamoDBAndBack(t *testing.T) {
-	property(t, func(t *rapid.T, v value) {
-		it := object().with("a", v)
-		image, err := item.Parse([]byte(it.itemJSON()))
+	property(t, func(t *rapid.T, v item.Value) {
+		it := object(entry{"a", v})
+		image, err := item.Parse(it.Raw())
 		if err != nil {
-			t.Fatalf("%s: %v", it.itemJSON(), err)
+			t.Fatalf("%s: %v", it, err)
 		}
-		if got := imageValue(image); !got.equal(it) || !it.equal(got) {
+		if got := image.Value(); !got.Equal(it) {
 			t.Fatalf("%v became %v", it, got)
 		}
 	})
@@ -149,7 +171,7 @@ func TestNumbersAreExact(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	got := v.itemJSON()
+	got := string(v.Raw())
 	if want := `{"n":{"N":"12345678901234567890123456789012345.678"},"m":{"N":"10.50"},"s":{"S":"10.50"}}`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -179,12 +201,12 @@ func TestMarks(t *testing.T) {
 		`{"json": ["é", -1.5e3, null]}`: `{"M":{"json":{"L":[{"S":"é"},{"N":"-1.5e3"},{"NULL":true}]}}}`,
 	} {
 		v, problems := readPlain(text, true)
-		got := v.dynamoDBJSON()
+		got := v.String()
 		if got != want || len(problems) > 0 {
 			t.Errorf("%s is %s, want %s %v", text, got, want, problems)
 		}
 	}
-	if got, problems := readPlain(`{$S: x}`, false); got.get("$S").text != "x" || len(problems) > 0 {
+	if got, problems := readPlain(`{$S: x}`, false); got.String() != `{"M":{"$S":{"S":"x"}}}` || len(problems) > 0 {
 		t.Errorf("in plain JSON {$S: x} is %v %v", got, problems)
 	}
 }
