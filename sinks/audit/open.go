@@ -43,7 +43,8 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	opened := make([]Sink, len(specs))
 	for i, spec := range specs {
 		b := base{
-			cfg: cfg, spec: spec, birth: births[spec.Name], mask: m, heldKeys: held, dryRun: o.DryRun,
+			cfg: cfg, spec: spec, birth: births[spec.Name], mask: m, heldKeys: held, savedRecords: o.SavedRecords,
+			dryRun:           o.DryRun,
 			repairQueue:      new(rowqueue.Queue[state.Row]),
 			groupConcurrency: cmp.Or(o.GroupConcurrency, defaultGroupConcurrency),
 			filters:          sinks.OnlyFilters(o.Extensions...),

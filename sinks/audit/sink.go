@@ -93,7 +93,7 @@ type Finding struct {
 	Item       item.Key `json:"item,omitempty"`  // the item that was compared; "" for a group
 	Expected   bool     `json:"expected"`        // the item should have an entry at the place
 	Verdict    Verdict  `json:"verdict"`
-	Underlying Verdict  `json:"otherwise,omitempty"` // for a Held finding: the verdict without the dead letter
+	Underlying Verdict  `json:"otherwise,omitempty"` // the verdict without the Reason of Held or Skipped
 	FoundText  string   `json:"found,omitempty"`     // the stored entry, for people
 	Owner      item.Key `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
 	// Version is the version of the change that wrote the stored entry or tombstone; zero if there is none.
@@ -145,7 +145,10 @@ type Options struct {
 	CommandFlags string
 	// AllowUnfilled means that Open also opens sinks that wait for their backfill or are being filled. Default: Open
 	// returns an error for these sinks.
-	AllowUnfilled    bool
+	AllowUnfilled bool
+	// SavedRecords means that an item is the last state in saved records. The records may end before the change that a
+	// sink has; then the item is not compared with that sink. Default: an item is as in the table.
+	SavedRecords     bool
 	DryRun           bool // Repair writes nothing, and returns the write that it would make
 	GroupConcurrency int  // groups that RepairGroups repairs concurrently. Default: 16
 

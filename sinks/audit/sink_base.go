@@ -25,6 +25,7 @@ type base struct {
 	planner          planner
 	mask             *mask.Mask
 	heldKeys         *heldKeys
+	savedRecords     bool // see Options.SavedRecords
 	dryRun           bool
 	repairQueue      *rowqueue.Queue[state.Row] // rows that a repair is writing now
 	groupConcurrency int                        // number of groups that RepairGroups repairs concurrently
@@ -141,19 +142,28 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return text
 }
 
+// ReasonUnread is the Finding.Reason of an item that a sink has in a newer state than the saved records. What the item
+// is now is unknown, and a repair would write an older state of it.
+const ReasonUnread = "the sink has a newer change of the item than the records"
+
 // completeFindings sets the item of each finding. It also sets the verdicts that follow from the item: Stale, Skipped
-// if the item may have expired, and Held if a dead letter or a quarantined key explains a difference.
+// if a change of the item was not read or the item may have expired, and Held if a dead letter or a quarantined key
+// explains a difference.
 func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
 	if c == nil {
 		return fs, nil
 	}
+	hasUnreadChange := b.savedRecords && newestVersion(fs).Compare(c.Version) > 0
 	for i := range fs {
 		f := &fs[i]
 		f.Item = c.Key
 		if isVersionKnown(c) {
 			f.markStale(c.Version)
 		}
-		if f.Verdict == Extra && b.mayHaveExpired(c) {
+		switch {
+		case f.Verdict.Differs() && hasUnreadChange:
+			f.Underlying, f.Verdict, f.Reason = f.Verdict, Skipped, ReasonUnread
+		case f.Verdict == Extra && b.mayHaveExpired(c):
 			f.Verdict, f.Reason = Skipped,
 				"the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
 		}
@@ -216,15 +226,24 @@ func (b *base) unplannable(ctx context.Context, c *record.Change, err error) ([]
 // MarkStale changes a Wrong finding of an item to Stale if another place of the item, in any sink, has a newer version.
 // The newer version shows that the sink missed a change that another sink has.
 func MarkStale(fs []Finding) {
-	var newest record.Version
-	for i := range fs {
-		if fs[i].Owner == "" && fs[i].Version.Compare(newest) > 0 {
-			newest = fs[i].Version
-		}
-	}
+	newest := newestVersion(fs)
 	for i := range fs {
 		fs[i].markStale(newest)
 	}
+}
+
+// newestVersion returns the version of the newest change of an item that the findings of the item show.
+func newestVersion(fs []Finding) (newest record.Version) {
+	for i := range fs {
+		f := &fs[i]
+		if f.Owner == "" && f.Version.Compare(newest) > 0 {
+			newest = f.Version
+		}
+		if f.Guard.Compare(newest) > 0 {
+			newest = f.Guard
+		}
+	}
+	return newest
 }
 
 // markStale changes a Wrong finding to Stale if newest, the newest known version of the item, is newer than the

@@ -64,7 +64,7 @@ An item that changes all the time is reported as busy.
 
 With --live, audit reads the table by a parallel scan or from an export (--export), and reads single items from the
 table. With --local, it takes the last state of each item from the named records and archives, and from the export of
---export. Name everything that was written into the folder.
+--export. Name everything that was written into the folder: an item is skipped where a sink has a newer change of it.
 
 The report has a line of JSON for each difference, with the versions that were seen. It contains keys of items: keep it
 private. To continue an interrupted audit, run the same command again.
@@ -165,7 +165,8 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	j.sinks, err = audit.Open(ctx, cfg, stores, audit.Options{
-		Sinks: o.sinks, CommandFlags: o.CommandLine(cfg), DryRun: o.dryRun, Extensions: s.Extensions,
+		Sinks: o.sinks, CommandFlags: o.CommandLine(cfg), SavedRecords: !o.Live, DryRun: o.dryRun,
+		Extensions: s.Extensions,
 	})
 	if err != nil {
 		return err
@@ -257,7 +258,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &summary{Summary: sum, fromRecords: !j.live}, nil
+	return &summary{sum}, nil
 }
 
 // auditOptions returns the options of an audit that do not depend on which items and places are compared.

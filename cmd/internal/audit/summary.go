@@ -10,24 +10,17 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
 // summary is the result of an audit as the command prints it.
 type summary struct {
 	*run.Summary
-
-	fromRecords bool // the items come from saved records
 }
 
 // Write prints the summary for people.
 func (s *summary) Write(w io.Writer) {
 	s.writeSinks(w)
-	if s.fromRecords && slices.ContainsFunc(s.Sinks, isMostlyExtra) {
-		fmt.Fprintln(w,
-			"most of what a sink holds belongs to no item of these records: name all records that the folder was made from")
-	}
 	fmt.Fprintf(w, "%s of %s in %s", cli.Count(s.Items, "item"), s.Source,
 		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
 	if s.Seconds > 0 && s.Items > 0 {
@@ -85,11 +78,6 @@ func (s *summary) writeSinks(w io.Writer) {
 			fmt.Fprintf(w, "%s: %s\n", k.Sink, note)
 		}
 	}
-}
-
-// isMostlyExtra reports whether over half of the sink's entries are Extra.
-func isMostlyExtra(s run.SinkSummary) bool {
-	return s.Stored > 0 && s.Findings[audit.Extra] > s.Stored/2
 }
 
 // Err returns an error if the audit found differences, or if it could not compare everything.

@@ -73,7 +73,11 @@ func (a *auditRun) compareGroups(ctx context.Context, n int, groups audit.GroupS
 
 // reportFinding counts a finding of a sink, and adds it to the report.
 func (a *auditRun) reportFinding(sink int, f *audit.Finding) error {
-	a.work.Tally.Sinks[sink].Findings[f.Verdict]++
+	t := &a.work.Tally.Sinks[sink]
+	t.Findings[f.Verdict]++
+	if f.Reason == audit.ReasonUnread {
+		t.addNote("items have newer changes than the records: name all records that the folder was made from")
+	}
 	return a.report.add(line{Sink: a.o.Sinks[sink].Name(), Finding: f})
 }
 
