@@ -176,6 +176,25 @@ func TestTheSameBatchMakesTheSameObjects(t *testing.T) {
 	}
 }
 
+// If a batch is written again, the sink replaces a damaged object.
+func TestLog_DamagedObject(t *testing.T) {
+	batch := changes(t, line("INSERT", "a", 1, ""), line("INSERT", "b", 2, ""))
+	for _, format := range []archive.Format{archive.JSONLZstd, archive.JSONLGzip, archive.Parquet} {
+		store := &memory{}
+		s := newSink(t, archive.Options{Store: store, Format: format})
+		mustWrite(t, s, batch...)
+		name := store.names()[0]
+		body := bytes.Clone(store.objects[name])
+		for _, damaged := range [][]byte{body[:len(body)/2], {}, bytes.Repeat([]byte("x"), len(body))} {
+			store.objects[name] = damaged
+			mustWrite(t, s, batch...)
+			if !bytes.Equal(store.objects[name], body) {
+				t.Errorf("%v: the object has %q", format, store.objects[name])
+			}
+		}
+	}
+}
+
 func TestKinds(t *testing.T) {
 	cs := changes(t, line("INSERT", "a", 1, ""), line("REMOVE", "b", 2, ""), line("REMOVE", "c", 3, ttl), line("EVOLVE", "d", 4, ""))
 	for _, test := range []struct {

@@ -241,7 +241,7 @@ func (c *compaction) mergeSet(ctx context.Context, set *objectSet) error {
 		return err
 	}
 	c.progress.LargeBytes += int64(len(large.Body))
-	if err := putUnlessExists(ctx, c.o.Store, large); err != nil {
+	if err := putOrRestore(ctx, c.o.Store, large); err != nil {
 		return err
 	}
 	storedDigest, err := c.storedDigest(ctx, large.Name)

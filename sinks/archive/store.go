@@ -33,7 +33,8 @@ type Tag struct{ Key, Value string }
 //
 // Put writes an object that does not exist yet, and blocks until it is durable. If an object of the name exists, Put
 // changes nothing and returns ErrExists, like S3 with If-None-Match: *. The same holds for the second of two concurrent
-// writers. The caller retries an error that is marked by pipeline.Transient.
+// writers. The caller retries an error that is marked by pipeline.Transient. If the store is a [Replacer], the sink
+// replaces a damaged object of a log after ErrExists.
 //
 // Get opens an object. It returns ErrNoObject if the object does not exist, or a [*FrozenError] if it must be restored
 // first.
@@ -46,6 +47,7 @@ type Store interface {
 type Stored struct {
 	Identity, Item, Version string // as in Object; "" if the object was written without them
 	Content                 []byte // content of the object, if the store does not keep Identity, Item and Version
+	Size                    int64  // bytes, compressed; 0 if Content is set
 	Tag                     string // differs after each write of the object
 }
 

@@ -42,14 +42,34 @@ func (s *Sink) groupOf(d *pipeline.Delivery, put *Put) objectGroup {
 	return objectGroup{folder: put.Folder}
 }
 
-// putUnlessExists writes an object whose name has a digest of its content. So an existing object with this name has the
-// same content, and counts as success.
-func putUnlessExists(ctx context.Context, store Store, o Object) error {
+// putOrRestore writes an object whose name has a digest of its content. So an existing object of this name has the same
+// content, and counts as success. If the existing object is damaged, putOrRestore replaces it.
+func putOrRestore(ctx context.Context, store Store, o Object) error {
 	err := store.Put(ctx, o)
-	if errors.Is(err, ErrExists) {
+	if !errors.Is(err, ErrExists) {
+		return err
+	}
+	replacer, ok := store.(Replacer)
+	if !ok {
 		return nil
 	}
+	stored, err := replacer.Describe(ctx, o.Name)
+	if err == nil && !stored.isBody(o.Body) {
+		err = replacer.Replace(ctx, o, stored)
+	}
+	if isOvertaken(err) {
+		return pipeline.Transient(err)
+	}
 	return err
+}
+
+// isBody reports whether a stored object has the given content. If the store does not return the content, isBody
+// compares the size. Another version of the program may compress the same lines to another size.
+func (s *Stored) isBody(body []byte) bool {
+	if s.Content != nil {
+		return bytes.Equal(s.Content, body)
+	}
+	return s.Size == int64(len(body))
 }
 
 // writeLog writes one object for each group. If an object fails, its changes fail.
@@ -68,7 +88,7 @@ func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 	for _, group := range order {
 		o, err := s.buildObject(group.folder, ds, groups[group])
 		if err == nil {
-			err = putUnlessExists(ctx, s.o.Store, o)
+			err = putOrRestore(ctx, s.o.Store, o)
 		}
 		if err != nil {
 			for _, i := range groups[group] {

@@ -110,7 +110,7 @@ func (p *sortedPass) write(ctx context.Context) error {
 		if err := o.finish(&o.Object, group.folder); err != nil {
 			return err
 		}
-		if err := putUnlessExists(ctx, p.sink.o.Store, o.Object); err != nil {
+		if err := putOrRestore(ctx, p.sink.o.Store, o.Object); err != nil {
 			return err
 		}
 		delete(p.open, group)

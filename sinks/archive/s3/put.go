@@ -132,7 +132,7 @@ func (s *Store) Describe(ctx context.Context, name string) (archive.Stored, erro
 	}
 	return archive.Stored{
 		Identity: head.Metadata[identityKey], Item: head.Metadata[itemKey], Version: head.Metadata[versionKey],
-		Tag: aws.ToString(head.ETag),
+		Size: aws.ToInt64(head.ContentLength), Tag: aws.ToString(head.ETag),
 	}, nil
 }
 

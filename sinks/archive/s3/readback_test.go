@@ -65,6 +65,27 @@ func archived(t *testing.T, store archive.Store, n int, tags ...archive.TagTempl
 	return want
 }
 
+// If changes are written again, the sink replaces an object that somebody cut.
+func TestADamagedObjectIsReplaced(t *testing.T) {
+	t.Parallel()
+	for name, endpoint := range servers(t) {
+		t.Run(name, func(t *testing.T) {
+			store, client, bucket := fresh(t, endpoint)
+			want := archived(t, store, 5)
+			damaged := names(t, store, "changes/")[0]
+			if _, err := client.PutObject(t.Context(), &awss3.PutObjectInput{
+				Bucket: &bucket, Key: &damaged, Body: strings.NewReader(get(t, store, damaged)[:20]),
+			}); err != nil {
+				t.Fatal(err)
+			}
+			archived(t, store, 5)
+			if got, err := replayed(t, store); err != nil || !slices.Equal(got, want) {
+				t.Errorf("read back %q (%v), want %q", got, err, want)
+			}
+		})
+	}
+}
+
 // replayed returns the changes that an archive source reads, as item@sequence.
 func replayed(t *testing.T, store archive.Lister) ([]string, error) {
 	t.Helper()
