@@ -39,7 +39,6 @@ type claimedPart struct {
 	// Source.mu guards the fields below.
 	phase       phase
 	page        *pipeline.Page // page that was read ahead for Read; nil if there is none
-	readBytes   int64          // stored bytes of the part up to the end of page; 0 if unknown
 	paused      bool
 	drained     bool           // Control.Drain was called
 	pages       []returnedPage // pages that Read returned and that are not committed
@@ -47,7 +46,6 @@ type claimedPart struct {
 
 	position   pipeline.Position // all pages up to this position are written
 	items      int64             // items that are written
-	bytes      int64             // stored bytes up to position; 0 if unknown
 	allWritten bool              // all pages are written
 }
 
@@ -56,7 +54,6 @@ type claimedPart struct {
 type returnedPage struct {
 	position pipeline.Position // position of the reader after the page
 	items    *atomic.Int64     // number of items; known once the page is decoded
-	bytes    int64             // stored bytes of the part up to the end of the page; 0 if unknown
 	end      bool
 }
 
@@ -89,18 +86,13 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	counter, _ := r.(ByteCounter)
 	for {
 		page, err := r.Read(c.ctx)
-		readBytes := int64(0)
-		if counter != nil {
-			readBytes = counter.StoredBytes()
-		}
-		if page != nil && !s.handToRead(c, page, readBytes) {
+		if page != nil && !s.handToRead(c, page) {
 			return nil
 		}
 		if pipeline.IsEnd(err) {
-			s.handToRead(c, &pipeline.Page{End: true}, readBytes)
+			s.handToRead(c, &pipeline.Page{End: true})
 			return nil
 		}
 		if err != nil {
@@ -111,13 +103,13 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 }
 
 // handToRead gives a page to Read, and blocks until Read takes it. It returns false if the part is read no further.
-func (s *Source) handToRead(c *claimedPart, page *pipeline.Page, readBytes int64) bool {
+func (s *Source) handToRead(c *claimedPart, page *pipeline.Page) bool {
 	s.mu.Lock()
 	if c.phase != reading {
 		s.mu.Unlock()
 		return false
 	}
-	c.page, c.readBytes = page, readBytes
+	c.page = page
 	s.mu.Unlock()
 	signal(s.changed)
 	select {
@@ -133,7 +125,7 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	page := c.page
 	c.page = nil
 	signal(c.pageTaken)
-	returned := returnedPage{position: page.Position, items: new(atomic.Int64), bytes: c.readBytes, end: page.End}
+	returned := returnedPage{position: page.Position, items: new(atomic.Int64), end: page.End}
 	if decode := page.Decode; decode != nil {
 		page.Decode = func() (*record.Page, error) {
 			decoded, err := decode()
@@ -166,7 +158,6 @@ func (s *Source) commit(c *claimedPart, lastNumber int64) {
 		c.pages = c.pages[1:]
 		c.items += page.items.Load()
 		s.ownItems += page.items.Load()
-		c.bytes = page.bytes
 		c.allWritten = page.end
 		if !page.end {
 			c.position = page.position

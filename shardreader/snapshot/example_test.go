@@ -46,7 +46,7 @@ func fill(ctx context.Context, stateFile, path string) error {
 		return err
 	}
 	defer db.Close()
-	snap, err := items.Open(items.Options{Paths: []string{path}, Decoder: record.SnapshotOptions{
+	snap, err := items.Open(ctx, items.Options{Paths: []string{path}, Decoder: record.SnapshotOptions{
 		DecoderOptions: record.DecoderOptions{Table: "orders", EpochZero: true}, Keys: []string{"PK"},
 	}})
 	if err != nil {

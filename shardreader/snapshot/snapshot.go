@@ -33,13 +33,6 @@ type Reader interface {
 	Close() error
 }
 
-// ByteCounter is implemented by readers of parts with an unknown number of items. The number of bytes shows their
-// progress.
-type ByteCounter interface {
-	// StoredBytes returns how many stored bytes of the part were read. The goroutine of Read calls it.
-	StoredBytes() int64
-}
-
 // Part is one part of a snapshot.
 type Part struct {
 	ID    string // unique in the snapshot
@@ -52,7 +45,7 @@ type Info struct {
 	// Source is the canonical name: it is the same for all processes that read the same snapshot. Examples are "export
 	// s3://bucket/prefix/AWSDynamoDB/01695097218000-d6299cbd/", "scan
 	// arn:aws:dynamodb:eu-west-1:123456789012:table/shop segments 16 begun 2026-11-23T14:00:00Z" and "items dump.jsonl
-	// sha256:a09bc7652f18d349". The last example has a digest of the beginnings of the files.
+	// sha256:a09bc7652f18d349". The last example has a digest of the content of the files.
 	Source string
 
 	Time       time.Time       // every item has the state of this time or later; zero if unknown

@@ -341,17 +341,15 @@ func (s *Source) Progress() Progress {
 // addParts adds the progress of all parts to p. The caller holds mu.
 func (s *Source) addParts(p *Progress) {
 	for _, part := range s.parts {
-		items, bytes := part.stored.Items, int64(0)
+		items := part.stored.Items
 		if part.claim != nil {
-			items, bytes = part.claim.items, part.claim.bytes
+			items = part.claim.items
 		}
 		p.Items += items
 		switch {
 		case part.stored.Done:
 			p.Parts++
 			p.Bytes += max(part.Bytes, 0)
-		case bytes > 0:
-			p.Bytes += min(bytes, max(part.Bytes, 0))
 		case part.Items > 0 && part.Bytes > 0:
 			p.Bytes += int64(float64(part.Bytes) * min(1, float64(items)/float64(part.Items)))
 		}

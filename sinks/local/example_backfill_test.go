@@ -70,7 +70,7 @@ sinks:
 	if err != nil {
 		return err
 	}
-	snap, err := items.Open(items.Options{Paths: []string{path}, Decoder: record.SnapshotOptions{
+	snap, err := items.Open(ctx, items.Options{Paths: []string{path}, Decoder: record.SnapshotOptions{
 		DecoderOptions: record.DecoderOptions{Table: "shop", EpochZero: true}, Keys: []string{"PK"},
 	}})
 	if err != nil {

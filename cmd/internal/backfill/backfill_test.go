@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -130,50 +128,6 @@ func TestKilledBetweenTheBirths(t *testing.T) {
 	})
 	if text, said := program.Run(t, cli.ExitOK, "backfill", "-c", cfg, "--local", out, "--keys", "PK", "--items", items); !strings.Contains(text, "a, b, c: live\n") {
 		t.Errorf("at the end: the same command says %s%s", text, said)
-	}
-}
-
-// A backfill refuses files of items that were replaced after it began to read them. If a file was cut and is copied
-// again, the backfill continues with the whole copy.
-func TestReplacedItems(t *testing.T) {
-	dir, cfg, _ := files(t)
-	var text, whole bytes.Buffer
-	for i := range 20_000 {
-		fmt.Fprintf(&text, `{"PK":{"S":"%d"},"R":{"S":"%x"}}`+"\n", i, sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
-	}
-	w := gzip.NewWriter(&whole)
-	if _, err := w.Write(text.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "items.jsonl.gz")
-	put := func(b []byte) {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	args := []string{"backfill", "-c", cfg, "--local", filepath.Join(dir, "out"), "--keys", "PK", "--items", path}
-	put(whole.Bytes()[:whole.Len()/2])
-	if _, said := program.Run(t, cli.ExitFailure, args...); !strings.Contains(said, "copy the file again") {
-		t.Fatalf("of the cut file it says %s", said)
-	}
-	put(bytes.Replace(text.Bytes(), []byte(`"3"`), []byte(`"x"`), 1))
-	if _, said := program.Run(t, cli.ExitFailure, args...); !strings.Contains(said, "were replaced since the run ") || !strings.Contains(said, "put them back as they were; or give the sinks another name") {
-		t.Errorf("of a file that begins otherwise it says %s", said)
-	}
-	put(bytes.Replace(text.Bytes(), []byte(`"2003"`), []byte(`"200x"`), 1))
-	if _, said := program.Run(t, cli.ExitFailure, args...); !strings.Contains(said, "the items that were read from the file before are others now: put the file back as it was") {
-		t.Errorf("of a file with another item it says %s", said)
-	}
-	put(whole.Bytes())
-	if said, _ := program.Run(t, cli.ExitOK, args...); !strings.Contains(said, "a, b, c: live\n") {
-		t.Errorf("of the whole file it says %s", said)
-	}
-	rows, _ := program.Run(t, cli.ExitOK, "query", "view", "rows", "--local", filepath.Join(dir, "out"))
-	if n := strings.Count(rows, "\n"); n != 60_000 {
-		t.Errorf("%d rows, want 60,000", n)
 	}
 }
 

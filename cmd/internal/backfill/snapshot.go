@@ -36,7 +36,7 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	case j.o.scan:
 		return j.openScan(ctx, decoder)
 	case len(j.o.items) > 0:
-		return j.openItems(decoder)
+		return j.openItems(ctx, decoder)
 	}
 	paths := j.o.export
 	if j.o.startExport {
@@ -49,8 +49,9 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	return records.OpenExport(ctx, j.aws, export.Options{Layers: paths, Decoder: decoder}, j.streams.Err)
 }
 
-func (j *job) openItems(decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
+func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
 	o := items.Options{Paths: j.o.items, Decoder: decoder}
+	o.RefuseUndecodable = j.cfg.DeadLetters != nil && j.cfg.DeadLetters.BlockUndecodable
 	if j.o.shownAt != "" {
 		at, err := time.Parse(time.RFC3339, j.o.shownAt)
 		if err != nil {
@@ -58,7 +59,7 @@ func (j *job) openItems(decoder record.SnapshotOptions) (snapshot.Snapshot, erro
 		}
 		o.Time = at
 	}
-	return items.Open(o)
+	return items.Open(ctx, o)
 }
 
 // openScan opens a scan that begins after the floor of the sinks.

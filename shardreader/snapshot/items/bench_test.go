@@ -71,7 +71,7 @@ func BenchmarkSource(b *testing.B) {
 	}
 	b.Run("items", func(b *testing.B) {
 		run(b, func() pipeline.Source {
-			snap, err := items.Open(items.Options{
+			snap, err := items.Open(b.Context(), items.Options{
 				Paths:   []string{filepath.Join(dir, "a.json.gz"), filepath.Join(dir, "b.json.gz"), filepath.Join(dir, "c.json.gz"), filepath.Join(dir, "d.json.gz")},
 				Decoder: record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}, Keys: []string{"PK", "SK"}},
 			})

@@ -34,7 +34,7 @@ func ExampleOpen() {
 }
 
 func printItems(ctx context.Context, path string) error {
-	snap, err := items.Open(items.Options{Paths: []string{path}, Decoder: record.SnapshotOptions{
+	snap, err := items.Open(ctx, items.Options{Paths: []string{path}, Decoder: record.SnapshotOptions{
 		DecoderOptions: record.DecoderOptions{Table: "orders", EpochZero: true}, // no stream continues the file
 		Keys:           []string{"PK"},
 	}})

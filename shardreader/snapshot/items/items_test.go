@@ -75,7 +75,7 @@ func zs(w io.Writer) io.WriteCloser {
 func open(t *testing.T, o items.Options) *items.Snapshot {
 	t.Helper()
 	o.Decoder = decoder
-	s, err := items.Open(o)
+	s, err := items.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestSnapshot(t *testing.T) {
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := open(t, items.Options{Paths: []string{dir}, Time: at, BlockBytes: 4096})
 	info := s.Info()
-	if !strings.HasPrefix(info.Source, "items "+dir+" sha256:") || !info.Time.Equal(at) || !info.OldestTime.Equal(at) || info.Items != -1 || info.View != record.NewAndOldImages {
+	if !strings.HasPrefix(info.Source, "items "+dir+" sha256:") || !info.Time.Equal(at) || !info.OldestTime.Equal(at) || info.Items != 1800 || info.View != record.NewAndOldImages {
 		t.Errorf("%+v", info)
 	}
 	var ids []string
@@ -171,28 +171,29 @@ func TestSnapshot_LineWithAnError(t *testing.T) {
 
 func TestSnapshot_Refused(t *testing.T) {
 	dir := t.TempDir()
-	for name, c := range map[string]struct {
-		content []byte
-		from    pipeline.Position
-		want    string
-	}{
-		"answer of a scan": {[]byte("{\"Items\":[\n{\"PK\":{\"S\":\"a\"}}]}\n"), "", "answer_of_a_scan:1: the first line is not an item"},
-		"stream records":   {[]byte("\n\n" + `{"eventID":"1","eventName":"INSERT","dynamodb":{}}` + "\n"), "", "stream_records:3: the first line is not an item"},
-		"text":             {[]byte("PK,SK\n"), "", "jq -c '.Items[]'"},
-		"shorter now":      {texts(0, 3), "4,1c291ca3", "shorter_now: the file has fewer items now"},
-		"wrong position":   {texts(0, 3), "x", "not a position"},
-		"no checksum":      {texts(0, 3), "3", "not a position"},
+	for name, c := range map[string]struct{ content, want string }{
+		"answer of a scan": {"{\"Items\":[\n{\"PK\":{\"S\":\"a\"}}]}\n", "answer_of_a_scan:1: the first line is not an item"},
+		"stream records":   {"\n\n" + `{"eventID":"1","eventName":"INSERT","dynamodb":{}}` + "\n", "stream_records:3: the first line is not an item"},
+		"text":             {"PK,SK\n", "jq -c '.Items[]'"},
+		"nothing":          {" \n\n", "there is no item, and a sink that is filled by nothing can't be filled again"},
+		"cut":              {`{"PK":{"S":"a"}}` + "\n\n" + `{"PK":{"S":"b"},"Na`, "cut:3: the file ends within an item, so it is cut short: copy the file again"},
+		"cut at a number":  {`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}`, "cut_at_a_number:2: the file ends within an item"},
 	} {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
-		write(t, path, c.content, nil)
-		s := open(t, items.Options{Paths: []string{path}})
-		if _, _, err := read(t, s, s.Parts()[0].ID, c.from); err == nil || errors.Is(err, io.EOF) || !strings.Contains(err.Error(), c.want) {
+		write(t, path, []byte(c.content), nil)
+		if _, err := items.Open(t.Context(), items.Options{Paths: []string{path}, Decoder: decoder}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	write(t, filepath.Join(dir, "gone"), texts(0, 1), nil)
-	s := open(t, items.Options{Paths: []string{filepath.Join(dir, "gone")}})
-	if err := os.Remove(filepath.Join(dir, "gone")); err != nil {
+	path := filepath.Join(dir, "gone")
+	write(t, path, texts(0, 3), nil)
+	s := open(t, items.Options{Paths: []string{path}})
+	for _, from := range []pipeline.Position{"x", "3", "-1,a"} {
+		if _, _, err := read(t, s, s.Parts()[0].ID, from); err == nil || !strings.Contains(err.Error(), "not a position") {
+			t.Errorf("%s: %v", from, err)
+		}
+	}
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := read(t, s, s.Parts()[0].ID, ""); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone") {
@@ -200,40 +201,62 @@ func TestSnapshot_Refused(t *testing.T) {
 	}
 }
 
-// A file whose items were read in part is read on if those are the same: as a copy, longer, or whole after it was cut.
-// A file with others is refused, also if it has the size of the one before.
+// A whole item without a line end, or one that cannot be decoded, does not show that the file was cut.
+func TestOpen_LastLineIsWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.json")
+	for _, last := range []string{`{"PK":{"S":"b"}}`, `{"SK":{"S":"b"}}`, `{"SK":{"S":"b"}} ` + "\r", "x\n"} {
+		write(t, path, []byte(`{"PK":{"S":"a"}}`+"\n"+last), nil)
+		if n := open(t, items.Options{Paths: []string{path}}).Info().Items; n != 2 {
+			t.Errorf("%q: %d items", last, n)
+		}
+	}
+}
+
+// With RefuseUndecodable an undecodable line anywhere in a file is an error of Open, with its place.
+func TestOpen_RefuseUndecodable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.json")
+	o := items.Options{Paths: []string{path}, Decoder: decoder, RefuseUndecodable: true, BlockBytes: 100}
+	write(t, path, slices.Concat(texts(0, 100), []byte("{\"SK\":{\"S\":\"b\"}}\n"), texts(101, 100)), nil)
+	if _, err := items.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), "items.json:151 (byte ") {
+		t.Errorf("%v", err)
+	}
+	write(t, path, texts(0, 201), nil)
+	if _, err := items.Open(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+}
+
+// The name of a snapshot and the positions identify the whole content of each file. A part that was read to a position
+// is read on from a copy of the file, also a compressed one, and from no other file.
 func TestSnapshot_Replaced(t *testing.T) {
 	path, n := filepath.Join(t.TempDir(), "a.json"), 6000
 	was := texts(0, n)
-	var packed bytes.Buffer
-	z := gz(&packed)
-	if _, err := z.Write(was); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
+	changed := func(old, replacement string) []byte {
+		return bytes.Replace(was, []byte(old), []byte(replacement), 1)
 	}
 	for name, test := range map[string]struct {
-		was, is []byte
-		more    int // items behind those of before
-		refused string
+		is   []byte
+		pack func(io.Writer) io.WriteCloser
+		same bool
 	}{
-		"a copy":                  {was: was, is: was},
-		"compressed":              {was: was, is: packed.Bytes()},
-		"longer":                  {was: was, is: texts(0, n+1), more: 1},
-		"whole after it was cut":  {was: packed.Bytes()[:packed.Len()-20], is: packed.Bytes()},
-		"shorter":                 {was: was, is: texts(0, n/2), refused: "a.json: the file has fewer items now"},
-		"as long":                 {was: was, is: bytes.Replace(was, []byte(`"4000"`), []byte(`"4001"`), 1), refused: "a.json: the items that were read from the file before are others now: put the file back"},
-		"as long, the last blank": {was: was, is: append(bytes.Clone(was[:len(was)-2]), "\n\n"...), refused: "are others now"},
+		"a copy":                  {is: was, same: true},
+		"gzip":                    {is: was, pack: gz, same: true},
+		"zstd":                    {is: was, pack: zs, same: true},
+		"longer":                  {is: texts(0, n+1)},
+		"shorter":                 {is: texts(0, n-1)},
+		"shorter, compressed":     {is: texts(0, n-1), pack: gz},
+		"another beginning":       {is: changed(`"4"`, `"5"`)},
+		"another end":             {is: changed(`"5999"`, `"5998"`)},
+		"as long, the last blank": {is: append(bytes.Clone(was[:len(was)-2]), "\n\n"...)},
 	} {
-		write(t, path, test.was, nil)
+		write(t, path, was, nil)
 		s := open(t, items.Options{Paths: []string{path}, BlockBytes: 1000})
 		id := s.Parts()[0].ID
-		read1, after, err := read(t, s, id, "")
-		if len(after) < 2 || len(read1) < n/2 {
-			t.Fatal(name, after, err)
+		all, after, err := read(t, s, id, "")
+		if len(after) < 3 || len(all) != n {
+			t.Fatal(name, len(after), len(all), err)
 		}
-		write(t, path, test.is, nil)
+		write(t, path, test.is, test.pack)
 		if err := os.Chtimes(path, time.Time{}, time.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
@@ -241,24 +264,30 @@ func TestSnapshot_Replaced(t *testing.T) {
 			t.Errorf("%s, by the process that opened it: %v", name, err)
 		}
 		other := open(t, items.Options{Paths: []string{path}})
-		if other.Info().Source != s.Info().Source {
+		if isSame := other.Info().Source == s.Info().Source; isSame != test.same {
 			t.Errorf("%s: the name is %s, and was %s", name, other.Info().Source, s.Info().Source)
 		}
-		read2, _, err := read(t, other, id, after[len(after)-1])
-		switch {
-		case test.refused != "":
-			if len(read2) > 0 || err == nil || !strings.Contains(err.Error(), test.refused) {
-				t.Errorf("%s: %d items, %v", name, len(read2), err)
-			}
-		case !errors.Is(err, io.EOF) || len(read1)+len(read2) != n+test.more:
-			t.Errorf("%s: %d and %d items, %v", name, len(read1), len(read2), err)
+		rest, _, err := read(t, other, id, after[1])
+		isRead := errors.Is(err, io.EOF) && slices.Equal(rest, all[n-len(rest):]) && len(rest) > 0
+		isRefused := err != nil && strings.Contains(err.Error(), "a.json: the file is another one than the file whose items were read before: put the file back")
+		if isRead != test.same || isRefused == test.same {
+			t.Errorf("%s: after two pages %d items, %v", name, len(rest), err)
 		}
 	}
-	write(t, path, was, nil)
-	s := open(t, items.Options{Paths: []string{path}})
-	write(t, path, bytes.Replace(was, []byte(`"4"`), []byte(`"5"`), 1), nil)
-	if other := open(t, items.Options{Paths: []string{path}}); other.Info().Source == s.Info().Source {
-		t.Error("with another beginning it has the same name")
+}
+
+// The name of a snapshot of several files changes with any of them.
+func TestSnapshot_NameOfSeveralFiles(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name string, from, n int) string {
+		write(t, filepath.Join(dir, name), texts(from, n), nil)
+		return open(t, items.Options{Paths: []string{dir}}).Info().Source
+	}
+	put("a", 0, 10)
+	names := []string{put("b", 10, 10), put("b", 10, 9), put("b", 20, 10), put("a", 20, 10), put("b", 0, 10), put("c", 30, 1)}
+	slices.Sort(names)
+	if len(slices.Compact(names)) != 6 {
+		t.Errorf("%q", names)
 	}
 }
 
@@ -296,13 +325,13 @@ func TestOpen_Options(t *testing.T) {
 		"BlockBytes is negative":         {Paths: []string{path}, BlockBytes: -1},
 		"no such file":                   {Paths: []string{path + ".old"}},
 	} {
-		if _, err := items.Open(o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := items.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
 }
 
-// The progress of a single file is known before its end, although its number of items is not.
+// The progress of a single file is known before its end.
 func TestSnapshot_Progress(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "items.json.gz")
 	write(t, path, texts(0, 200_000), gz)

@@ -80,7 +80,7 @@ func auditFile(ctx context.Context, dir string) (err error) {
 	if err := os.WriteFile(file, []byte(order), 0o600); err != nil {
 		return err
 	}
-	saved, err := items.Open(items.Options{Paths: []string{file}, Decoder: decoder})
+	saved, err := items.Open(ctx, items.Options{Paths: []string{file}, Decoder: decoder})
 	if err != nil {
 		return err
 	}

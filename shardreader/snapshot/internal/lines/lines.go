@@ -3,8 +3,6 @@ package lines
 
 import (
 	"bytes"
-	"fmt"
-	"hash/crc32"
 	"io"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -30,22 +28,12 @@ type Reader struct {
 	offset     int64  // offset of unreturned in the file
 	line       int64  // line number of unreturned, from 1
 	err        error  // error of r; io.EOF at its end
-
-	sum     uint32 // checksum of the content up to the last item that was returned or skipped
-	pending []byte // white space after that item
-	wantSum string // expected sum after the skipped items; "" if any sum is accepted
 }
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // New returns a reader of the lines of r in blocks of about size bytes. It skips the first skip items.
 func New(r io.Reader, size int, skip int64) *Reader {
 	return &Reader{r: r, size: min(size, 64<<10), maxSize: size, skip: skip, line: 1}
 }
-
-// Expect makes Next return ErrReplaced unless sum is the checksum after the skipped items. "" accepts any checksum.
-// Call Expect before Next.
-func (r *Reader) Expect(sum string) { r.wantSum = sum }
 
 // Block has whole lines of a file.
 type Block struct {
@@ -53,11 +41,7 @@ type Block struct {
 	Items  int64  // number of lines that are not blank
 	Offset int64  // offset of the first byte in the decompressed file
 	Line   int64  // line number of the first byte, from 1
-	Sum    string // checksum of the decompressed content up to the last item of the block
 }
-
-// ErrReplaced means that the skipped items are not the items that were read before.
-var ErrReplaced = errs.New("the items that were read from the file before are others now")
 
 // ErrShort means that the file has fewer items than were to be skipped.
 var ErrShort = errs.New("the file has fewer items now than were read from it before")
@@ -75,14 +59,8 @@ func (r *Reader) Next() (Block, error) {
 		}
 		if r.skip > 0 {
 			b = r.skipItems(b)
-			hasSkippedAll := r.skip == 0
-			if hasSkippedAll && r.wantSum != "" && r.wantSum != r.sumText() {
-				return Block{}, ErrReplaced
-			}
 		}
-		r.addToSum(b.Bytes)
 		if b.Items > 0 {
-			b.Sum = r.sumText()
 			return b, nil
 		}
 	}
@@ -126,31 +104,16 @@ func (r *Reader) next() (Block, error) {
 func (r *Reader) skipItems(b Block) Block {
 	if b.Items <= r.skip {
 		r.skip -= b.Items
-		r.addToSum(b.Bytes)
 		return Block{}
 	}
 	for r.skip > 0 {
 		end := bytes.IndexByte(b.Bytes, '\n') + 1
 		n := countItems(b.Bytes[:end])
-		r.addToSum(b.Bytes[:end])
 		b.Bytes, b.Items, b.Offset, b.Line = b.Bytes[end:], b.Items-n, b.Offset+int64(end), b.Line+1
 		r.skip -= n
 	}
 	return b
 }
-
-// addToSum adds content to the checksum. White space is added only when other content follows. So the checksum after an
-// item does not depend on the end of a block.
-func (r *Reader) addToSum(b []byte) {
-	content := bytes.TrimRight(b, " \t\r\n")
-	if len(content) > 0 {
-		r.sum = crc32.Update(crc32.Update(r.sum, castagnoli, r.pending), castagnoli, content)
-		r.pending = r.pending[:0]
-	}
-	r.pending = append(r.pending, b[len(content):]...)
-}
-
-func (r *Reader) sumText() string { return fmt.Sprintf("%08x", r.sum) }
 
 // countItems returns the number of lines that are not blank.
 func countItems(b []byte) (count int64) {
