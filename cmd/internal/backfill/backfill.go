@@ -100,7 +100,7 @@ raises no events.`,
 			"if there are none, all views, aggregates and indexes that were never filled)")
 	f.BoolVar(&o.skipFill, "none", false, "fill nothing: the sinks begin with the changes from now on")
 	f.BoolVar(&o.prepare, "prepare", false, "only set the floor, and print the time from which on an export can be used")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be done, and change nothing; the exit code is that of the run if it would be refused")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
 		"pause while live consumers are further behind the stream than this; 0 never pauses; it needs leases")
 	f.DurationVar(&o.assumedLag, "lag", 0,

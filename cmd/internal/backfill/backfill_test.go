@@ -242,7 +242,8 @@ func readFile(t *testing.T, path string) string {
 	return string(b)
 }
 
-// A dry run reports each reason why the run would be refused, and which items the selection reads.
+// A dry run reports each reason why the run would be refused, and which items the selection reads. It ends as the
+// refused run would.
 func TestDryRunSaysWhatIsRefused(t *testing.T) {
 	dir, cfg, items := files(t)
 	out, stream := filepath.Join(dir, "out"), filepath.Join(dir, "stream.jsonl")
@@ -255,11 +256,12 @@ func TestDryRunSaysWhatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"backfill", "-c", cfg, "--local", out, "--sink", "d", "--keys", "PK", "--items", items, "--key-prefix", "x", "--shown-at", "2126-01-01T00:00:00Z"}
-	text, said := program.Run(t, cli.ExitOK, append(args, "--dry-run")...)
+	text, said := program.Run(t, cli.ExitFailure, append(args, "--dry-run")...)
 	for _, want := range []string{
 		"fill d (table rows), which is waiting\n", `key prefix "PK"="x"`,
 		"this is refused: the sink c was written under other settings",
-		"this is refused: d: a sink waits, and this source is older than its floor",
+		"this is refused: d: a sink waits, and this source is older than its floor: set the floor with --prepare",
+		"and repeat the command, with --shown-at TIME for --items;",
 		"this is refused: the source shows the table as of 2126-01-01T00:00:00Z, which is in the future",
 	} {
 		if !strings.Contains(text, want) {

@@ -82,7 +82,7 @@ func (j *job) checkFloor() error {
 		return nil
 	}
 	return cli.Usagef(
-		"%s: a sink waits, and this source is older than its floor: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
+		"%s: a sink waits, and this source is older than its floor: set the floor with --prepare, export the table as of the time that it says, and repeat the command, with --shown-at TIME for --items; or use --start-export, --scan or --archive",
 		j.selection)
 }
 

@@ -1,6 +1,7 @@
 package backfill
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type plannedRun struct {
 	Narrowed           bool          `json:"narrowed,omitempty"` // Items and Bytes count the left-out items too
 	EarliestSourceTime *time.Time    `json:"earliest,omitempty"` // the source must show the table at this time or later
 	Problems           []string      `json:"problems,omitempty"` // reasons why the run would be refused
+
+	refusal error // the first of Problems; nil if there is none
 }
 
 // plannedSink is a sink to fill.
@@ -82,8 +85,8 @@ func (j *job) readOutputs(
 	}
 	for _, c := range changes {
 		if c.Kind == sinks.Changed && !c.TakesSettings {
-			r.Problems = append(r.Problems,
-				fmt.Sprintf("the sink %s was written under other settings, or its output is lost: see `tablewake plan`", c.Sink))
+			r.addProblem(
+				fmt.Errorf("the sink %s was written under other settings, or its output is lost: see `tablewake plan`", c.Sink))
 		}
 		births = append(births, birthAfterStart(c))
 	}
@@ -150,11 +153,12 @@ func (j *job) readGoSinks(ctx context.Context) (births []state.Birth, err error)
 // addProblem adds the reason why the run would be refused, if there is one.
 func (r *plannedRun) addProblem(err error) {
 	if err != nil {
-		r.Problems = append(r.Problems, err.Error())
+		r.Problems, r.refusal = append(r.Problems, err.Error()), cmp.Or(r.refusal, err)
 	}
 }
 
-// printDescription prints the plan of a run, and the reasons why it would be refused.
+// printDescription prints the plan of a run, and the reasons why it would be refused. In that case the returned error
+// has the exit code of the run.
 func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 	j.addSelection(&r)
 	if j.selection.hasWaiting() && j.o.Live && r.EarliestSourceTime == nil {
@@ -170,7 +174,10 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 	if err := j.addSource(ctx, &r); err != nil {
 		return err
 	}
-	return cli.Print(j.streams.Out, j.o.format, r, r.write)
+	if err := cli.Print(j.streams.Out, j.o.format, r, r.write); err != nil || r.refusal == nil {
+		return err
+	}
+	return cli.WithExitCode(cli.ExitCode(r.refusal), nil)
 }
 
 // addSource adds the source, and the reasons why the run would refuse it.

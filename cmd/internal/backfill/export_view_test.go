@@ -93,7 +93,7 @@ func TestExportOfNewImages(t *testing.T) {
 	if said := run(cli.ExitFailure, "moving", newOnly); !strings.Contains(said, refused) {
 		t.Errorf("for a row that moves it says %s", said)
 	}
-	if said := run(cli.ExitOK, "moving", newOnly, "--dry-run"); !strings.Contains(said, "this is refused: "+refused) {
+	if said := run(cli.ExitFailure, "moving", newOnly, "--dry-run"); !strings.Contains(said, "this is refused: "+refused) {
 		t.Errorf("a dry run says %s", said)
 	}
 	said := run(cli.ExitOK, "staying", newOnly, "--dry-run", "--type", "Order")

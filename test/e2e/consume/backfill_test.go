@@ -50,7 +50,7 @@ func TestBackfill_UnderLoad(t *testing.T) {
 	source.write(t, *backfillItems+*backfillItems/10, *backfillRate)
 
 	w.only(t, "orders", "by_status", "per_customer", "documents")
-	if code, out := w.run(t, "backfill", "--scan", "--dry-run"); code != 0 || !strings.Contains(out, "this is refused: the consumers ") {
+	if code, out := w.run(t, "backfill", "--scan", "--dry-run"); code != 1 || !strings.Contains(out, "this is refused: the consumers ") {
 		t.Errorf("beside a consumer with the file of before a dry run ends with %d:\n%s", code, out)
 	}
 	if code, out := w.run(t, "backfill", "--floor-delay", "15s", "--scan"); code != 1 || !strings.Contains(out, "write to other sinks than those of this file") {
