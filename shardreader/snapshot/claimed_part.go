@@ -131,11 +131,13 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 			decoded, err := decode()
 			if decoded != nil {
 				returned.items.Store(int64(len(decoded.Changes) + len(decoded.Errors)))
+				s.lookForSelected(decoded.Changes)
 			}
 			return decoded, err
 		}
 	} else {
 		returned.items.Store(int64(len(page.Changes) + len(page.Errors)))
+		s.lookForSelected(page.Changes)
 	}
 	c.pages = append(c.pages, returned)
 	page.Partition = c.name
@@ -248,7 +250,11 @@ func (s *Source) store(ctx context.Context, c *claimedPart, end claimEnd) error 
 		next.Owner = ""
 	}
 	s.mu.Unlock()
-	wasOwner, err := s.options.Backfills.SetPart(ctx, old, next)
+	err := s.storeSelected(ctx)
+	wasOwner := false
+	if err == nil {
+		wasOwner, err = s.options.Backfills.SetPart(ctx, old, next)
+	}
 	if err != nil {
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.options.Run, err)
 	}

@@ -65,7 +65,7 @@ const defaultTypeAttribute = "Type"
 func NewItemSelection(o NarrowingOptions) (*ItemSelection, error) {
 	n := &ItemSelection{}
 	for _, t := range o.Types {
-		attribute, name, err := newEntityType(t)
+		attribute, name, err := ParseType(t)
 		if err != nil {
 			return nil, err
 		}
@@ -91,8 +91,8 @@ func NewItemSelection(o NarrowingOptions) (*ItemSelection, error) {
 	return n, nil
 }
 
-// newEntityType parses "NAME" or "ATTRIBUTE=NAME".
-func newEntityType(t string) (attribute, name string, err error) {
+// ParseType parses a type of [NarrowingOptions], which is "NAME" or "ATTRIBUTE=NAME".
+func ParseType(t string) (attribute, name string, err error) {
 	attribute, name, hasAttribute := strings.Cut(t, "=")
 	if !hasAttribute {
 		attribute, name = defaultTypeAttribute, t

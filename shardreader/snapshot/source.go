@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -35,6 +36,9 @@ type SourceOptions struct {
 	// ClaimTime is the time after which a claim that is not renewed is taken over. All processes must have the same
 	// time. Default: 30s
 	ClaimTime time.Duration
+	// Narrowing selects the items that a filter of the pipeline lets through. Source only notes whether there is one.
+	// Default: all items
+	Narrowing pipeline.Condition
 	// Throttle blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
 	Throttle func(ctx context.Context)
 	Logger   *slog.Logger // Default: discards
@@ -54,6 +58,9 @@ type Source struct {
 	work       sync.WaitGroup
 	wakeClaims chan struct{} // wakes claimParts, because a part may be claimed
 	changed    chan struct{} // wakes Read after a change
+
+	hasSelected   atomic.Bool // this process has read an item that Narrowing selects
+	notedSelected atomic.Bool // the state has the note of that
 
 	mu        sync.Mutex
 	control   pipeline.Control

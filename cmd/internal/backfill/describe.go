@@ -167,6 +167,7 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 	r.addProblem(j.checkLag())
 	r.addProblem(j.checkFloor())
 	r.addProblem(j.checkCopies())
+	r.addProblem(j.checkTypes())
 	if j.selection.missesChanges() {
 		r.addProblem(j.proveRoutes(ctx))
 	}

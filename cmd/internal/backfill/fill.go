@@ -57,7 +57,7 @@ func (j *job) loadAWS(ctx context.Context) (err error) {
 }
 
 func (j *job) run(ctx context.Context) error {
-	if err := errors.Join(j.checkLag(), j.checkCopies()); err != nil {
+	if err := errors.Join(j.checkLag(), j.checkCopies(), j.checkTypes()); err != nil {
 		return err
 	}
 	if err := j.loadAWS(ctx); err != nil {
@@ -85,6 +85,9 @@ func (j *job) run(ctx context.Context) error {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	if err := errors.Join(err, src.Close(closing)); err != nil {
+		if errors.Is(err, errSelectsNothing) {
+			err = errors.Join(err, j.abandonRun(closing))
+		}
 		return err
 	}
 	return j.finish(ctx, sum)
@@ -103,8 +106,8 @@ type source interface {
 	newProgress(w io.Writer, description string) *cli.Progress
 	// show shows the progress of the source. records is the number of records that the pipeline has read.
 	show(progress *cli.Progress, records int64)
-	// check returns an error if the source was broken, or if nothing in it was readable.
-	check(records int64) error
+	// check returns an error if the source was broken, or if nothing in it was readable or selected.
+	check(ctx context.Context, records int64) error
 }
 
 // fill runs a pipeline of the sinks over the source.
@@ -112,10 +115,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	progress := src.newProgress(j.streams.Err, "filling "+j.selection.String())
 	var noEntity atomic.Int64
 	j.views = make(map[string]*view.Sink)
-	o := sinks.BackfillOptions{Sinks: j.selection.names(), Views: j.views}
-	if j.narrowing != nil {
-		o.Narrowing = wider{j.narrowing}
-	}
+	o := sinks.BackfillOptions{Sinks: j.selection.names(), Views: j.views, Narrowing: j.condition()}
 	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.NewWarnLogger(progress, j.o.verbose),
 		sinks.WithExtensions(j.streams.Extensions...), sinks.Backfill(o), sinks.CountNoEntity(&noEntity))
 	if err != nil {
@@ -129,7 +129,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return &sum, err
 	}
-	if err := src.check(sum.Records); err != nil {
+	if err := src.check(ctx, sum.Records); err != nil {
 		return &sum, err
 	}
 	if !sum.Balanced {
@@ -235,10 +235,19 @@ func (r *result) write(w io.Writer) {
 // snapshotSource reads the items of an export, a scan or files.
 type snapshotSource struct {
 	*snapshot.Source
-	isNarrowed bool // true if a narrowing may leave out items of the snapshot
+	narrowing string // text of the narrowing that may leave out items of the snapshot; "" if there is none
 }
 
-func (s snapshotSource) check(int64) error { return nil }
+var errSelectsNothing = errors.New("a sink that is filled by nothing can't be filled again: " +
+	"the sinks are not live; correct the flags, and repeat the command")
+
+func (s snapshotSource) check(ctx context.Context, _ int64) error {
+	if selectsNothing, err := s.SelectsNothing(ctx); err != nil || !selectsNothing {
+		return err
+	}
+	return fmt.Errorf("--type, --key-prefix and --filter select no item of the source (%s): %w", s.narrowing,
+		errSelectsNothing)
+}
 
 func (s snapshotSource) newProgress(w io.Writer, description string) *cli.Progress {
 	return cli.NewItemProgress(w, description, s.progress().TotalItems)
@@ -252,7 +261,7 @@ func (s snapshotSource) progress() cli.ItemProgress {
 		Items: p.Items, TotalItems: p.TotalItems, Bytes: p.Bytes, TotalBytes: p.TotalBytes,
 		EarlierItems: p.EarlierItems, EarlierBytes: p.EarlierBytes, OwnItems: p.OwnItems,
 	}
-	if s.isNarrowed {
+	if s.narrowing != "" {
 		items.TotalItems = 0 // unknown
 	}
 	return items
@@ -265,7 +274,7 @@ type archiveSource struct {
 
 // check returns an error if the archive is empty or has an unreadable part. After the archive is repaired, the same
 // command reads it again.
-func (a archiveSource) check(records int64) error {
+func (a archiveSource) check(_ context.Context, records int64) error {
 	switch {
 	case a.Broken != nil:
 		return fmt.Errorf("the archive is not complete, and the sinks stay as they are: fix it, and repeat the command: %w",

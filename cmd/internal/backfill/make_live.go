@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -52,13 +53,36 @@ func deleteEndedBackfills(ctx context.Context, store state.Store, births []state
 		if !hasEnded || time.Since(b.Start) <= 24*time.Hour {
 			continue
 		}
-		for _, run := range []string{exportRun(b.Run), b.Run} {
-			if err := store.RemoveBackfill(ctx, run); err != nil {
-				return err
-			}
+		if err := removeRun(ctx, store, b.Run); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// removeRun removes a backfill with its parts and its notes.
+func removeRun(ctx context.Context, store state.Store, run string) error {
+	for _, r := range []string{exportRun(run), snapshot.SelectedRun(run), run} {
+		if err := store.RemoveBackfill(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandonRun ends a run that has written nothing. Its sinks stay Filling, with the id of a new run, so that the next
+// command may read another source. Other processes of the abandoned run fail: they find another run in the births.
+func (j *job) abandonRun(ctx context.Context) error {
+	next := state.NewID()
+	_, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, func(b *state.Birth) {
+		if b.Stage == state.Filling && b.Run == j.selection.runID {
+			b.Run = next
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return removeRun(ctx, j.stateStore, j.selection.runID)
 }
 
 // lagAssumption returns what [job.waitUntilRead] assumes about the lag of Lambda. It returns "" if nothing is assumed:

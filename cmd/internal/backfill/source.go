@@ -126,12 +126,12 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	host, _ := os.Hostname() // a part of the id with which this process claims parts
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
 		Snapshot: snap, Backfills: j.stateStore, Run: stored.Run, Owner: host + "-" + state.NewID(), Concurrency: j.o.parts,
-		Throttle: j.lagWaiter(), Logger: cli.NewWarnLogger(j.streams.Err, j.o.verbose),
+		Narrowing: j.condition(), Throttle: j.lagWaiter(), Logger: cli.NewWarnLogger(j.streams.Err, j.o.verbose),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return snapshotSource{src, j.narrowing.String() != ""}, nil
+	return snapshotSource{src, j.narrowing.String()}, nil
 }
 
 // digests matches the digests in the name of a source that consists of files of items.
@@ -190,6 +190,14 @@ type wider struct{ *snapshot.ItemSelection }
 func (w wider) Match(c *record.Change) (bool, error) {
 	matches, err := w.ItemSelection.Match(c)
 	return matches || err != nil, nil
+}
+
+// condition returns the narrowing as a condition; nil if all items are read.
+func (j *job) condition() pipeline.Condition {
+	if j.narrowing == nil {
+		return nil
+	}
+	return wider{j.narrowing}
 }
 
 // withNarrowing returns the name of a source, followed by its narrowing.

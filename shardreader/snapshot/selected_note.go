@@ -1,0 +1,53 @@
+package snapshot
+
+import (
+	"context"
+
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
+)
+
+// SelectedRun returns the id of the run whose only part is the note that the narrowing of run selects an item. The note
+// is stored before the position of a part passes the first such item. So it is there if any process of the backfill has
+// read one, although that process was killed. Remove it with the backfill.
+func SelectedRun(run string) string { return run + ".selected" }
+
+// lookForSelected sets hasSelected if the narrowing selects one of the changes, or returns an error for it.
+func (s *Source) lookForSelected(changes []record.Change) {
+	if s.options.Narrowing == nil || s.hasSelected.Load() {
+		return
+	}
+	for i := range changes {
+		if selected, err := s.options.Narrowing.Match(&changes[i]); selected || err != nil {
+			s.hasSelected.Store(true)
+			return
+		}
+	}
+}
+
+// storeSelected stores the note if this process has read a selected item, and has not stored the note yet.
+func (s *Source) storeSelected(ctx context.Context) error {
+	if !s.hasSelected.Load() || s.notedSelected.Load() {
+		return nil
+	}
+	note := state.Part{Run: SelectedRun(s.options.Run), ID: "note", Counter: 1}
+	if _, err := s.options.Backfills.SetPart(ctx, state.Part{}, note); err != nil { // false: another process stored it
+		return err
+	}
+	s.notedSelected.Store(true)
+	return nil
+}
+
+// SelectsNothing reports whether the narrowing selects no item of the snapshot. Call it after Read has returned io.EOF.
+func (s *Source) SelectsNothing(ctx context.Context) (bool, error) {
+	s.mu.Lock()
+	isRemoved := s.removed
+	s.mu.Unlock()
+	if s.options.Narrowing == nil || s.hasSelected.Load() || isRemoved {
+		return false, nil
+	}
+	for _, err := range s.options.Backfills.Parts(ctx, SelectedRun(s.options.Run)) {
+		return false, err
+	}
+	return true, nil
+}
