@@ -47,11 +47,11 @@ type batch struct {
 //
 //	phase         call                                            next phase
 //	planning      Plan of the deliveries that were cloned         checkingKeys; settled if a plan fails
-//	checkingKeys  Quarantine.Held of the keys                     sending; settled if no key is left, or after an error
+//	checkingKeys  HasMarks of the keys                            sending; settled if no key is left, or after an error
 //	sending       Write of all                                    settled; isolating if one of several can be the cause
 //	isolating     Write of one                                    isolating for the next one; settled after the last
 //	packing       packs the chunks that are not packed yet        sorting; unpacking if a lane exists or it is too large
-//	sorting       Quarantine.Held of the keys, then WriteSorted   settled; unpacking after an error or a quarantined key
+//	sorting       HasMarks of the keys, then WriteSorted          settled; unpacking after an error or a quarantined key
 //	unpacking     unpacks the deliveries                          settled: they are ready again, for Write
 //
 // begin chooses the first phase: packing for a packed batch; planning if a delivery lost its plan; checkingKeys if

@@ -16,7 +16,7 @@ type deadLetterQueue struct {
 	putting    []*queuedDelivery // the deliveries whose letters the goroutine stores now
 	putSince   time.Time         // when the Put of putting began
 	running    bool              // writeDeadLetters runs
-	failing    bool              // the last Put or Hold failed, so waiting changes are cloned
+	failing    bool              // the last Put or MarkKeys failed, so waiting changes are cloned
 	log        deadLetterLog
 }
 

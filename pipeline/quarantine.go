@@ -18,13 +18,13 @@ import (
 // Before a Write the pipeline looks up the keys of the batch. Changes of quarantined keys become dead letters, with the
 // outcome Quarantined. The order is always: the letter is durable, the key is quarantined, the change is acknowledged.
 type Quarantine interface {
-	// Held reports for each key whether any process quarantined it for the sink before the call. The pipeline calls it
-	// before every Write, so it must be cheap if no key is quarantined.
-	Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error)
+	// HasMarks reports for each key whether any process quarantined it for the sink before the call. The pipeline calls
+	// it before every Write, so it must be cheap if no key is quarantined.
+	HasMarks(ctx context.Context, sink string, keys []item.Key) ([]bool, error)
 
-	// Hold quarantines keys and counts one letter for each, and blocks until that is durable. A key can occur several
-	// times in keys. A key that was released meanwhile is quarantined again.
-	Hold(ctx context.Context, sink string, keys []item.Key) error
+	// MarkKeys quarantines keys and counts one letter for each, and blocks until that is durable. A key can occur
+	// several times in keys. A key that was released meanwhile is quarantined again.
+	MarkKeys(ctx context.Context, sink string, keys []item.Key) error
 }
 
 // errQuarantined is the failure of a change whose key is in quarantine.
@@ -41,7 +41,7 @@ func (r *run) quarantines(rt *route, class string) bool {
 
 func (r *run) readQuarantine(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
 	err = guard("quarantine", &r.p.refusals.quarantineRead, func() (err error) {
-		held, err = r.p.options.Quarantine.Held(ctx, sink, keys)
+		held, err = r.p.options.Quarantine.HasMarks(ctx, sink, keys)
 		return err
 	})
 	return held, err
@@ -55,11 +55,11 @@ func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, 
 	return r.retryUntilDone(ctx, "the quarantine of keys cannot be stored: their changes are blocked", len(keys),
 		func() error {
 			return guard("quarantine", &r.p.refusals.quarantineWrite,
-				func() error { return r.p.options.Quarantine.Hold(ctx, sink, keys) })
+				func() error { return r.p.options.Quarantine.MarkKeys(ctx, sink, keys) })
 		}, failed)
 }
 
-// quarantineFailed returns the error that all deliveries of a batch get after Held failed with err.
+// quarantineFailed returns the error that all deliveries of a batch get after HasMarks failed with err.
 func quarantineFailed(err error) error {
 	if IsFatal(err) {
 		return fmt.Errorf("quarantine: %w", err)
@@ -79,7 +79,7 @@ func (e *quarantineError) Redacted() string { return "quarantine: " + redact.Saf
 // afterKeyCheck sends the changes whose key is not in quarantine. An error of the quarantine fails the whole batch.
 func (s *scheduler) afterKeyCheck(b *batch) {
 	if b.err == nil && len(b.quarantined) != len(b.keys) {
-		b.err = errs.Errorf("Held returned %d results for %d keys", len(b.quarantined), len(b.keys))
+		b.err = errs.Errorf("HasMarks returned %d results for %d keys", len(b.quarantined), len(b.keys))
 	}
 	if b.err != nil {
 		b.phase = settled
@@ -144,7 +144,7 @@ func (r *run) refuseQuarantined(rt *route, b *batch) error {
 	return r.refuseQuarantinedKeys(b.ctx, rt.Name, keys)
 }
 
-// maxQuarantineKeys is the largest number of keys of a packed batch in one call of Quarantine.Held.
+// maxQuarantineKeys is the largest number of keys of a packed batch in one call of Quarantine.HasMarks.
 const maxQuarantineKeys = 500
 
 // refuseQuarantinedKeys returns an error if one of the keys is in quarantine.

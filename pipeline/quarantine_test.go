@@ -25,7 +25,7 @@ type marks struct {
 
 var _ Quarantine = (*marks)(nil)
 
-func (m *marks) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
+func (m *marks) HasMarks(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	if m.fail != nil {
 		if err := m.fail("held"); err != nil {
 			return nil, err
@@ -41,7 +41,7 @@ func (m *marks) Held(_ context.Context, sink string, keys []item.Key) ([]bool, e
 	return held, nil
 }
 
-func (m *marks) Hold(_ context.Context, sink string, keys []item.Key) error {
+func (m *marks) MarkKeys(_ context.Context, sink string, keys []item.Key) error {
 	if m.fail != nil {
 		if err := m.fail("hold"); err != nil {
 			return err

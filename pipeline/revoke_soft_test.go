@@ -128,19 +128,19 @@ func TestRevokeSoft_NoWriteStartsAfterTheReadOfTheQuarantine(t *testing.T) {
 // slowMarks is a Quarantine that answers after three seconds that no key is held.
 type slowMarks struct{ silentMarks }
 
-func (slowMarks) Held(ctx context.Context, _ string, keys []item.Key) ([]bool, error) {
+func (slowMarks) HasMarks(ctx context.Context, _ string, keys []item.Key) ([]bool, error) {
 	if Sleep(ctx, 3*time.Second) != nil {
 		return nil, ctx.Err()
 	}
 	return make([]bool, len(keys)), nil
 }
 
-// silentMarks is a Quarantine whose Held does not return before its context ends.
+// silentMarks is a Quarantine whose HasMarks does not return before its context ends.
 type silentMarks struct{}
 
-func (silentMarks) Hold(context.Context, string, []item.Key) error { return nil }
+func (silentMarks) MarkKeys(context.Context, string, []item.Key) error { return nil }
 
-func (silentMarks) Held(ctx context.Context, _ string, _ []item.Key) ([]bool, error) {
+func (silentMarks) HasMarks(ctx context.Context, _ string, _ []item.Key) ([]bool, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

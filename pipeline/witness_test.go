@@ -24,7 +24,7 @@ type witness struct {
 	pages  map[string][][]string // changes by partition and page, each as key and number
 	commit map[string]int
 	late   map[string]bool // by revoked partition: whether a Commit came after the revoke
-	fails  int             // calls of Put, Hold, Held and Commit that may still fail
+	fails  int             // calls of Put, MarkKeys, HasMarks and Commit that may still fail
 }
 
 func (w *witness) errorf(format string, args ...any) {
@@ -295,8 +295,8 @@ func (w *witness) Put(_ context.Context, letters []DeadLetter) error {
 	return nil
 }
 
-// Hold stores marks. It fails at times.
-func (w *witness) Hold(_ context.Context, sink string, keys []item.Key) error {
+// MarkKeys stores marks. It fails at times.
+func (w *witness) MarkKeys(_ context.Context, sink string, keys []item.Key) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails > 0 && w.rand.IntN(3) == 0 {
@@ -317,8 +317,8 @@ func (w *witness) Hold(_ context.Context, sink string, keys []item.Key) error {
 	return nil
 }
 
-// Held answers from the marks. It fails at times.
-func (w *witness) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
+// HasMarks answers from the marks. It fails at times.
+func (w *witness) HasMarks(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fails > 0 && w.rand.IntN(10) == 0 {

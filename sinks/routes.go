@@ -124,7 +124,7 @@ func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 	}
 	o.PK, o.SK = rowKey(s.Aggregate.Group)
 	for _, v := range s.Aggregate.Values {
-		o.Values = append(o.Values, view.Value{Name: v.Name, Of: v.Of, Path: v.Path, Each: v.Each, Bound: v.Bound})
+		o.Values = append(o.Values, view.Value{Name: v.Name, Kind: v.Kind, Path: v.Path, Each: v.Each, Bound: v.Bound})
 	}
 	return o
 }

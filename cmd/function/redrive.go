@@ -32,7 +32,7 @@ func newRedriver(
 	if err != nil {
 		return nil, err
 	}
-	o.Classes, o.Attempts = redrive.Outage(), 1
+	o.Classes, o.Attempts = redrive.OutageClasses(), 1
 	return func(ctx context.Context) error {
 		report, err := redrive.Run(ctx, o)
 		log.InfoContext(ctx, "dead letters of an outage are redriven", slog.Int("delivered", report.Delivered()),

@@ -28,10 +28,10 @@ func (cfg *Config) EventEntities(s *Sink) []string {
 	var names []string
 	for _, event := range s.Notify.Events {
 		i := slices.IndexFunc(cfg.Detectors, func(d Detector) bool { return d.Name == event })
-		if i < 0 || len(cfg.Detectors[i].Of) == 0 {
+		if i < 0 || len(cfg.Detectors[i].Entities) == 0 {
 			return nil
 		}
-		names = append(names, cfg.Detectors[i].Of...)
+		names = append(names, cfg.Detectors[i].Entities...)
 	}
 	return names
 }
@@ -92,7 +92,7 @@ func (c *checker) bindValues(s *Sink) {
 	fields := c.ValueOf(&s.Aggregate.Values)
 	for i := range s.Aggregate.Values {
 		v := &s.Aggregate.Values[i]
-		if v.Of == "count" || v.Each {
+		if v.Kind == "count" || v.Each {
 			continue
 		}
 		v.Bound = s.Scope.Binding(v.Path)
@@ -100,7 +100,7 @@ func (c *checker) bindValues(s *Sink) {
 			v.Path = cmp.Or(itemPath(v.Path), v.Path)
 			continue
 		}
-		c.FailIf(v.Of == "sum" && v.Bound.IsText(), fields.Get(v.Name), "sum an attribute, or count the distinct texts",
+		c.FailIf(v.Kind == "sum" && v.Bound.IsText(), fields.Get(v.Name), "sum an attribute, or count the distinct texts",
 			"%s is a part of a key, which is text", v.Path)
 	}
 }

@@ -235,10 +235,10 @@ type Detector struct {
 	_        any                `most:"below,above"`
 	Name     string             `key:"*" is:"name"`
 	Line     int                `key:"@"`
-	Detector pipeline.Detector  // includes Of and when; nil if Func is set
-	When     pipeline.Condition // Of and when of a Func detector; else nil
-	// Of is empty if the detector applies to all items.
-	Of []string `key:"of,single" is:"entity" doc:"Only changes of items of these entities."`
+	Detector pipeline.Detector  // includes `of` and `when`; nil if Func is set
+	When     pipeline.Condition // `of` and `when` of a Func detector; else nil
+	// Entities is empty if the detector applies to all items.
+	Entities []string `key:"of,single" is:"entity" doc:"Only changes of items of these entities."`
 
 	_    []string        `key:"op" words:"INSERT,MODIFY,REMOVE" doc:"The operation is one of these."`
 	_    item.Path       `key:"attribute" doc:"A value that changes: any way, from, to, or across a threshold."`

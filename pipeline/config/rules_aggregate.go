@@ -55,10 +55,10 @@ func (c *checker) checkValueKind(sc *entity.Scope, av AggregateValue, v *value) 
 	isScalar := kind == item.KindN || kind == item.KindS || kind == item.KindB || kind == item.KindBOOL
 	switch {
 	case kind == item.Absent:
-	case av.Of == "sum" && kind != item.KindN:
+	case av.Kind == "sum" && kind != item.KindN:
 		c.Fail(v, "sum an N, or count what there is", "a sum is of numbers, and %s is declared %s", av.Path, kind)
 	case !isScalar:
-		c.Fail(v, "name a scalar", "a %s is of S, N, B or BOOL, and %s is declared %s", av.Of, av.Path, kind)
+		c.Fail(v, "name a scalar", "a %s is of S, N, B or BOOL, and %s is declared %s", av.Kind, av.Path, kind)
 	}
 }
 

@@ -201,7 +201,7 @@ func (c *checker) isBroken(name string) bool {
 
 // hasBrokenOf reports whether the `of` of a sink names an unknown or broken entity.
 func (c *checker) hasBrokenOf(s *Sink) bool {
-	return slices.ContainsFunc(c.ValueOf(&s.Of).All(),
+	return slices.ContainsFunc(c.ValueOf(&s.Entities).All(),
 		func(v *value) bool { return v.Data == nil || c.isBroken(v.Text()) })
 }
 

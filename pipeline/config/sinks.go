@@ -28,9 +28,9 @@ type Sink struct {
 	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
 	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
 
-	// Of has the names of the entities whose items the sink takes. It is empty if the sink takes every item.
-	Of      []string `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."`
-	Filters []Filter `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
+	// Entities has the names of the entities whose items the sink takes. It is empty if the sink takes every item.
+	Entities []string `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."`
+	Filters  []Filter `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
 	// WhenItem is nil if `when` is not set, or if the sink keeps no state.
 	WhenItem *expr.Item `key:"when" below:"view,aggregate,search" doc:"Condition of the sink in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
 	// WhenChange is nil if `when` is not set, or if the sink keeps state.
@@ -59,8 +59,8 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 	}
 	c := yamlbind.Context[*checker](f)
 	s.Filters = c.filters(v.Entries[0].Get("filters"))
-	if len(s.Of) > 0 {
-		s.Scope = c.entitySet().Scope(s.Of...)
+	if len(s.Entities) > 0 {
+		s.Scope = c.entitySet().Scope(s.Entities...)
 	}
 	if s.View != nil {
 		s.View.unique = s.Scope.Unique()
@@ -223,7 +223,7 @@ type Aggregate struct {
 // AggregateValue is one value of a group's row.
 type AggregateValue struct {
 	Name string `key:"*"` // attribute of the group's row
-	Of   string // count, sum, min, max or distinct
+	Kind string // count, sum, min, max or distinct
 	// Path is a path in the item, or in the element if Each is set. It is "" for a count, and for the element itself.
 	Path string
 	Each bool // the file has each.Path, or each alone
@@ -242,14 +242,14 @@ type AggregateValue struct {
 func (a *Aggregate) Made(_ *yamlbind.File, v *value) {
 	a.Values = nil
 	for _, e := range v.Get("values").All() {
-		av := AggregateValue{Name: e.Name, Of: e.Text()}
+		av := AggregateValue{Name: e.Name, Kind: e.Text()}
 		if len(e.Entries) == 1 { // {sum: path}
-			av.Of, av.Path = e.Entries[0].Name, e.Entries[0].Source
+			av.Kind, av.Path = e.Entries[0].Name, e.Entries[0].Source
 			if rest, each := cutEachPrefix(av.Path); each && a.ForEach != "" {
 				av.Path, av.Each = rest, true
 			}
 		}
-		if av.Of != "" {
+		if av.Kind != "" {
 			a.Values = append(a.Values, av)
 		}
 	}

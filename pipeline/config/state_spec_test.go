@@ -19,8 +19,8 @@ func TestAggregateSpecs(t *testing.T) {
 		t.Errorf("sales %+v", sales)
 	}
 	want := []config.AggregateValue{
-		{Name: "total", Of: "sum", Path: "Total"}, {Name: "n", Of: "count"}, {Name: "first", Of: "min", Path: "At"},
-		{Name: "last", Of: "max", Path: "At"}, {Name: "buyers", Of: "distinct", Path: "PK"},
+		{Name: "total", Kind: "sum", Path: "Total"}, {Name: "n", Kind: "count"}, {Name: "first", Kind: "min", Path: "At"},
+		{Name: "last", Kind: "max", Path: "At"}, {Name: "buyers", Kind: "distinct", Path: "PK"},
 	}
 	if !reflect.DeepEqual(sales.Values, want) {
 		t.Errorf("values of sales are %+v, want %+v", sales.Values, want)
@@ -29,8 +29,8 @@ func TestAggregateSpecs(t *testing.T) {
 		t.Errorf("lines %+v", lines)
 	}
 	want = []config.AggregateValue{
-		{Name: "qty", Of: "sum", Path: "qty", Each: true}, {Name: "totals", Of: "sum", Path: "Total"}, {Name: "whole", Of: "distinct", Each: true},
-		{Name: "deep", Of: "max", Path: "[0].x", Each: true}, {Name: "named", Of: "min", Path: `["first-name"]`, Each: true}, {Name: "item", Of: "max", Path: `["each"].x`},
+		{Name: "qty", Kind: "sum", Path: "qty", Each: true}, {Name: "totals", Kind: "sum", Path: "Total"}, {Name: "whole", Kind: "distinct", Each: true},
+		{Name: "deep", Kind: "max", Path: "[0].x", Each: true}, {Name: "named", Kind: "min", Path: `["first-name"]`, Each: true}, {Name: "item", Kind: "max", Path: `["each"].x`},
 	}
 	if !reflect.DeepEqual(lines.Values, want) {
 		t.Errorf("values of lines are %+v, want %+v", lines.Values, want)

@@ -129,7 +129,7 @@ func (s *documentSink) storedDocuments(
 ) iter.Seq2[Entry, error] {
 	d := new(digester)
 	return storedEntries(s.spec.Name+": index "+index, listed, func(doc *search.ListedDocument, yield func(Entry)) error {
-		digest, err := d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.Derived)
+		digest, err := d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.DifferingCopy)
 		if err != nil {
 			return err
 		}
@@ -267,7 +267,7 @@ func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) 
 		if err != nil {
 			return Finding{}, err
 		}
-		f.setDifferences(names, stored.Derived)
+		f.setDifferences(names, stored.DifferingCopy)
 	case p.expected:
 		f.Verdict = Missing
 	case isLive:

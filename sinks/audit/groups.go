@@ -32,7 +32,7 @@ func (s *groupSink) storedGroups(ctx context.Context, d *digester, l state.Listi
 // it. Such parts are the birth (recorded identity) of another output, and attributes that do not follow from the stored
 // counts, sums and members. unexpectedParts returns "" if there are no such parts.
 func (s *groupSink) unexpectedParts(g *view.Group) string {
-	parts := s.foreignBirth(g.Birth) + g.Derived
+	parts := s.foreignBirth(g.Birth) + g.DifferingCopy
 	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
 		parts += " attributes " + strings.Join(damaged, ",")
 	}
@@ -267,7 +267,7 @@ func (s *groupSink) compareGroup(g *comparedGroup) {
 		f.Verdict, f.FoundText = Missing, "nothing"
 	default:
 		f.Verdict = Equal
-		f.setDifferences(s.groupDifferences(stored, sum), stored.Derived)
+		f.setDifferences(s.groupDifferences(stored, sum), stored.DifferingCopy)
 	}
 }
 

@@ -143,7 +143,7 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing) iter.Seq2[Ent
 		if err != nil {
 			return err
 		}
-		digest := s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.Derived)
+		digest := s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.DifferingCopy)
 		yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: digest})
 		return nil
 	})
@@ -323,7 +323,7 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		if s.foreignBirth(st.Birth) != "" {
 			names = append(names, reservedField)
 		}
-		f.setDifferences(names, st.Derived)
+		f.setDifferences(names, st.DifferingCopy)
 	default:
 		f.Verdict, f.FoundText = Extra, "a row"
 		if c != nil {

@@ -138,7 +138,7 @@ func (w *writer) sink(s config.Sink) {
 	case s.View != nil:
 		w.view(s)
 	case s.Aggregate != nil:
-		needsReplacement := func(v config.AggregateValue) bool { return v.Of != "count" && v.Of != "sum" }
+		needsReplacement := func(v config.AggregateValue) bool { return v.Kind != "count" && v.Kind != "sum" }
 		allowedActions := groupActions
 		if !slices.ContainsFunc(s.Aggregate.Values, needsReplacement) {
 			allowedActions = actions(groupActions, sumActions)

@@ -18,9 +18,9 @@ import (
 // cause is fixed.
 var outage = []string{"held", "quarantined"}
 
-// Outage returns the classes of letters that an outage of a sink leaves. One class has the letters that expired
+// OutageClasses returns the classes of letters that an outage of a sink leaves. One class has the letters that expired
 // (max_hold). The other class has the letters that were quarantined after an expired letter.
-func Outage() []string { return slices.Clone(outage) }
+func OutageClasses() []string { return slices.Clone(outage) }
 
 // AutoOptions are the options of [Auto].
 type AutoOptions struct {
@@ -33,10 +33,10 @@ type AutoOptions struct {
 	Logger *slog.Logger     // Default: nothing is logged
 }
 
-// Auto redrives the dead letters that an outage left (see [Outage]) once their sink is well again. Letters that failed
-// permanently stay until their cause is fixed and they are redriven by hand. Auto runs in the process of the pipeline.
-// It can run in several processes. If two processes deliver a letter at once, it reaches the sink twice, as with any
-// redelivery.
+// Auto redrives the dead letters that an outage left (see [OutageClasses]) once their sink is well again. Letters that
+// failed permanently stay until their cause is fixed and they are redriven by hand. Auto runs in the process of the
+// pipeline. It can run in several processes. If two processes deliver a letter at once, it reaches the sink twice, as
+// with any redelivery.
 //
 // A sink is well if nothing has failed temporarily since its last successful Write ([pipeline.RouteInfo.Healthy]). Auto
 // redrives the letters of a sink at the next check after the sink becomes well again. A sink to which nothing is

@@ -151,7 +151,7 @@ func (r *run) splitBySink(ctx context.Context, letter *pipeline.DeadLetter, id s
 		return err
 	}
 	for _, sink := range unguarded {
-		if err := r.Quarantine.Hold(ctx, sink, []item.Key{change.Key}); err != nil {
+		if err := r.Quarantine.MarkKeys(ctx, sink, []item.Key{change.Key}); err != nil {
 			return err
 		}
 	}
@@ -181,7 +181,7 @@ func (r *run) needsLetter(ctx context.Context, info pipeline.RouteInfo, letter *
 	if !info.Suppressed || !hasQuarantine || letter.Key == "" {
 		return true, nil
 	}
-	held, err := r.Quarantine.Held(ctx, info.Name, []item.Key{letter.Key})
+	held, err := r.Quarantine.HasMarks(ctx, info.Name, []item.Key{letter.Key})
 	return err == nil && len(held) == 1 && held[0], err
 }
 

@@ -32,7 +32,7 @@ func (r *run) deliverSink(ctx context.Context, sink string, keys []*keyLetters) 
 		// mark now, and the next pass delivers its letters.
 		marked, unmarked := splitByMark(keys)
 		if len(unmarked) > 0 {
-			if err := r.Quarantine.Hold(ctx, sink, unmarked); err != nil {
+			if err := r.Quarantine.MarkKeys(ctx, sink, unmarked); err != nil {
 				return false, err
 			}
 			repeat = true

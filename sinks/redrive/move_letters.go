@@ -127,7 +127,7 @@ func (r *run) rename(ctx context.Context, letters []pipeline.DeadLetter) error {
 	}
 	if r.Quarantine != nil && !r.routes[r.To].Guarded {
 		for i := range letters {
-			if err := r.Quarantine.Hold(ctx, r.To, []item.Key{letters[i].Key}); err != nil {
+			if err := r.Quarantine.MarkKeys(ctx, r.To, []item.Key{letters[i].Key}); err != nil {
 				return err
 			}
 		}

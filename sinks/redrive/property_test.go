@@ -148,8 +148,8 @@ func (m *mortal) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return m.step(func() error { return m.box.Put(ctx, letters) })
 }
 
-func (m *mortal) Hold(ctx context.Context, sink string, keys []item.Key) error {
-	return m.step(func() error { return m.marks.Hold(ctx, sink, keys) })
+func (m *mortal) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
+	return m.step(func() error { return m.marks.MarkKeys(ctx, sink, keys) })
 }
 
 // If a redrive crashes at any step and is started again, no change is lost. The second redrive repeats delivered

@@ -148,7 +148,7 @@ func TestRun_ASinkThatIsDown(t *testing.T) {
 	w := newWorld(t)
 	w.safe.fail, w.free.fail = refuse(1), refuse(1)
 	w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text))
-	if err := w.marks.Hold(t.Context(), "safe", []item.Key{"a"}); err != nil { // as if max_hold were over
+	if err := w.marks.MarkKeys(t.Context(), "safe", []item.Key{"a"}); err != nil { // as if max_hold were over
 		t.Fatal(err)
 	}
 	w.free.take()
@@ -244,7 +244,7 @@ func TestRun_ALetterWithoutAMark(t *testing.T) {
 		t.Errorf("held %v; left: letters %s, marks %s", held, w.box.list(), w.marks.list())
 	}
 	// A crash can also leave a mark without dead letters. Run clears it.
-	if err := w.marks.Hold(t.Context(), "free", []item.Key{"c"}); err != nil {
+	if err := w.marks.MarkKeys(t.Context(), "free", []item.Key{"c"}); err != nil {
 		t.Fatal(err)
 	}
 	if report := w.redrive(t); report.Sinks["free"].Released != 1 || w.marks.list() != "" {

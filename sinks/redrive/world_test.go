@@ -112,7 +112,7 @@ type marks struct {
 
 var _ state.Quarantine = (*marks)(nil)
 
-func (m *marks) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
+func (m *marks) HasMarks(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := make([]bool, len(keys))
@@ -122,7 +122,7 @@ func (m *marks) Held(_ context.Context, sink string, keys []item.Key) ([]bool, e
 	return held, nil
 }
 
-func (m *marks) Hold(_ context.Context, sink string, keys []item.Key) error {
+func (m *marks) MarkKeys(_ context.Context, sink string, keys []item.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.marks == nil {

@@ -23,7 +23,7 @@ type StoredDocument struct {
 	Version   record.Version // version of the change that wrote it
 	// Doc is the document with _tw. It is nil for a tombstone if the store keeps no document for tombstones
 	Doc json.RawMessage
-	// Derived names the search data that the store made from the document and that does not match it. "" means that all
+	// DifferingCopy names the search data that the store made from the document and that does not match it; "" if all
 	// search data matches
-	Derived string
+	DifferingCopy string
 }

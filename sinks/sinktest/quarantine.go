@@ -317,13 +317,13 @@ func (d *dying) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 	return d.Letters.Read(ctx)
 }
 
-func (d *dying) Hold(ctx context.Context, sink string, keys []item.Key) error {
-	return d.do(func() error { return d.Quarantine.Hold(ctx, sink, keys) })
+func (d *dying) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
+	return d.do(func() error { return d.Quarantine.MarkKeys(ctx, sink, keys) })
 }
 
-func (d *dying) Held(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
+func (d *dying) HasMarks(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
 	err = d.do(func() error {
-		held, err = d.Quarantine.Held(ctx, sink, slices.Clone(keys))
+		held, err = d.Quarantine.HasMarks(ctx, sink, slices.Clone(keys))
 		return err
 	})
 	return held, err

@@ -77,7 +77,7 @@ func (m *memory) Remove(_ context.Context, ids []string) error {
 	return nil
 }
 
-func (m *memory) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
+func (m *memory) HasMarks(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	held := make([]bool, len(keys))
@@ -90,7 +90,7 @@ func (m *memory) Held(_ context.Context, sink string, keys []item.Key) ([]bool, 
 	return held, nil
 }
 
-func (m *memory) Hold(_ context.Context, sink string, keys []item.Key) error {
+func (m *memory) MarkKeys(_ context.Context, sink string, keys []item.Key) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, k := range keys {

@@ -30,8 +30,8 @@ func ExampleStore() {
 	defer db.Close()
 	var store state.Store = db.State("shop")
 
-	// A pipeline calls Hold for each dead letter of an order.
-	err = errors.Join(store.Hold(ctx, "crm", []item.Key{"o1", "o2"}), store.Hold(ctx, "crm", []item.Key{"o2"}))
+	// A pipeline calls MarkKeys for each dead letter of an order.
+	err = errors.Join(store.MarkKeys(ctx, "crm", []item.Key{"o1", "o2"}), store.MarkKeys(ctx, "crm", []item.Key{"o2"}))
 	if err != nil {
 		log.Print(err)
 		return
@@ -43,7 +43,7 @@ func ExampleStore() {
 		}
 		var late error
 		if mark.Key == "o1" {
-			late = store.Hold(ctx, "crm", []item.Key{"o1"}) // one more dead letter
+			late = store.MarkKeys(ctx, "crm", []item.Key{"o1"}) // one more dead letter
 		}
 		cleared, err := store.Clear(ctx, mark)
 		if err := errors.Join(late, err); err != nil {

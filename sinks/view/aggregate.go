@@ -48,7 +48,7 @@ type AggregateOptions struct {
 // Value is one value of a group's row.
 type Value struct {
 	Name string // name of the attribute
-	Of   string // "count", "sum", "min", "max" or "distinct"
+	Kind string // "count", "sum", "min", "max" or "distinct"
 	Path string // path of the value in the item, or in the element if Each is set; "" for a count
 	Each bool   // Path starts at the element of ForEach; "" is the element itself
 
@@ -91,7 +91,7 @@ const (
 	distinctKind
 )
 
-// kindNames are the names of the kinds in [Value.Of].
+// kindNames are the names of the kinds in [Value.Kind].
 var kindNames = []string{countKind: "count", sumKind: "sum", minKind: "min", maxKind: "max", distinctKind: "distinct"}
 
 // memberKind returns the kind of the members of a min, max or distinct. A min, max or distinct is computed from stored
@@ -112,7 +112,7 @@ func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 // MemberKind returns the kind of the value's members. It returns false for a count or a sum, because they have no
 // members.
 func (v Value) MemberKind() (state.MemberKind, bool) {
-	kind := slices.Index(kindNames, v.Of)
+	kind := slices.Index(kindNames, v.Kind)
 	if kind < 0 {
 		return 0, false
 	}
@@ -128,7 +128,7 @@ var (
 // NewAggregate returns the sink of an aggregate. The error names the wrong option.
 func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	keyReadsItem := func(a Attribute) bool { return a.Template != nil && len(a.Template.Paths()) > 0 }
-	isNoCount := func(v Value) bool { return v.Of != kindNames[countKind] }
+	isNoCount := func(v Value) bool { return v.Kind != kindNames[countKind] }
 	a := &Aggregate{
 		base: base{
 			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline,
@@ -203,9 +203,9 @@ func (o AggregateOptions) validate() error {
 
 // parse checks and parses one value.
 func (v Value) parse() (value, error) {
-	kind := slices.Index(kindNames, v.Of)
+	kind := slices.Index(kindNames, v.Kind)
 	if kind < 0 {
-		return value{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Of, kindNames)
+		return value{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Kind, kindNames)
 	}
 	parsed := value{Value: v, kind: aggregateKind(kind)}
 	if parsed.kind == countKind {

@@ -220,7 +220,7 @@ func (v *value) shareText(scope template.Scope) (string, error) {
 	text, ok := state.SortableText(found)
 	if !ok {
 		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", redact.Field(v.displayPath()),
-			redact.Safe(found.Kind().String()), redact.Safe(v.Of))
+			redact.Safe(found.Kind().String()), redact.Safe(v.Kind))
 	}
 	return text, nil
 }

@@ -31,10 +31,10 @@ func revenue(t testing.TB, store view.GroupStore) view.AggregateOptions {
 		SK:   group(t, "SK=ALL"),
 		When: pipeline.ItemConditionFunc(isOrder),
 		Values: []view.Value{
-			{Name: "revenue", Of: "sum", Path: "Total"},
-			{Name: "orders", Of: "count"},
-			{Name: "first", Of: "min", Path: "CreatedAt"},
-			{Name: "notes", Of: "distinct", Path: "Note"},
+			{Name: "revenue", Kind: "sum", Path: "Total"},
+			{Name: "orders", Kind: "count"},
+			{Name: "first", Kind: "min", Path: "CreatedAt"},
+			{Name: "notes", Kind: "distinct", Path: "Note"},
 		},
 	}
 }
@@ -48,10 +48,10 @@ func sold(t testing.TB, store view.GroupStore) view.AggregateOptions {
 		SK:      group(t, "SK={Type}"),
 		ForEach: "Lines",
 		Values: []view.Value{
-			{Name: "units", Of: "sum", Path: "qty", Each: true},
-			{Name: "lines", Of: "count"},
-			{Name: "best", Of: "max", Path: "qty", Each: true},
-			{Name: "buyers", Of: "distinct", Path: "PK"},
+			{Name: "units", Kind: "sum", Path: "qty", Each: true},
+			{Name: "lines", Kind: "count"},
+			{Name: "best", Kind: "max", Path: "qty", Each: true},
+			{Name: "buyers", Kind: "distinct", Path: "PK"},
 		},
 	}
 }
@@ -165,7 +165,7 @@ func TestAggregatePlan_Keep(t *testing.T) {
 	if err := a.Plan(&d); err == nil || !strings.Contains(err.Error(), "NEW_AND_OLD_IMAGES") {
 		t.Errorf("without an old image: got %v, want an error with the view type to set", err)
 	}
-	o = view.AggregateOptions{Name: "n", Pipeline: "p", Table: "t", PK: group(t, "PK=ALL"), Values: []view.Value{{Name: "n", Of: "count"}}, KeepOnTTL: true}
+	o = view.AggregateOptions{Name: "n", Pipeline: "p", Table: "t", PK: group(t, "PK=ALL"), Values: []view.Value{{Name: "n", Kind: "count"}}, KeepOnTTL: true}
 	if err := newAggregate(t, o).Plan(&d); err != nil || planned(&d) != `keep in group PK="ALL": n +1 (expired; replaces what the item counted for)` {
 		t.Errorf("a count of everything: got %s (%v)", planned(&d), err)
 	}
@@ -175,7 +175,7 @@ func TestAggregatePlan_Keep(t *testing.T) {
 func TestAggregatePlan_ElementsThatAreNoMaps(t *testing.T) {
 	o := sold(t, nil)
 	o.PK = group(t, "PK=TAG#{each}")
-	o.Values = []view.Value{{Name: "last", Of: "max", Each: true}, {Name: "inner", Of: "sum", Each: true, Path: "[1].n"}}
+	o.Values = []view.Value{{Name: "last", Kind: "max", Each: true}, {Name: "inner", Kind: "sum", Each: true, Path: "[1].n"}}
 	list := []sinktest.Attr{{"S": "x"}, {"L": []sinktest.Attr{{"S": "y"}, {"M": sinktest.Item{"n": {"N": "7"}}}}}}
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: lines(list[0])})[0]}
 	if err := newAggregate(t, o).Plan(&d); err != nil {
@@ -261,7 +261,7 @@ func TestAggregateRequires(t *testing.T) {
 	if got := newAggregate(t, keeping).Requires(); got != (pipeline.Needs{New: true, Old: true}) {
 		t.Errorf("if expired items are kept: got %+v, want both images", got)
 	}
-	o := view.AggregateOptions{Name: "n", Pipeline: "p", Table: "t", PK: group(t, "PK=ALL"), Values: []view.Value{{Name: "n", Of: "count"}}}
+	o := view.AggregateOptions{Name: "n", Pipeline: "p", Table: "t", PK: group(t, "PK=ALL"), Values: []view.Value{{Name: "n", Kind: "count"}}}
 	a := newAggregate(t, o)
 	if got := a.Requires(); got != (pipeline.Needs{}) {
 		t.Errorf("got %+v, want no image", got)

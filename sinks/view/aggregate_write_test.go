@@ -227,7 +227,7 @@ func TestAggregateKeep_MendedAndRedriven(t *testing.T) {
 	}
 	wantRows(t, store, map[string]string{})
 	o.Values = slices.Clone(o.Values)
-	o.Values[0] = view.Value{Name: "revenue", Of: "max", Path: "Total"}
+	o.Values[0] = view.Value{Name: "revenue", Kind: "max", Path: "Total"}
 	fixed := newAggregate(t, o)
 	for _, letters := range [][]*record.Change{cs[1:2], cs[2:], cs[2:]} {
 		if _, failed := contribute(t, fixed, letters...); failed != nil {

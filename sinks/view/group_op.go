@@ -100,7 +100,7 @@ func (o *GroupOp) appendShareValue(b []byte, v *value, text string) []byte {
 	case v.kind == countKind:
 		return append(b, "+1"...)
 	case v.masked:
-		b = append(append(b, v.Of...), ' ')
+		b = append(append(b, v.Kind...), ' ')
 		return o.aggregate.mask.Value("", v.shareValue(text)).AppendJSON(b)
 	case v.kind == sumKind:
 		if text[0] != '-' {
@@ -108,7 +108,7 @@ func (o *GroupOp) appendShareValue(b []byte, v *value, text string) []byte {
 		}
 		return append(b, text...)
 	default:
-		b = append(append(b, v.Of...), ' ')
+		b = append(append(b, v.Kind...), ' ')
 		return v.shareValue(text).AppendJSON(b)
 	}
 }

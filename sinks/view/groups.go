@@ -15,7 +15,7 @@ import (
 //	revenue := view.GroupRows{
 //		Table:     view.Table{Name: "shop-views", PK: "PK", SK: "SK"},
 //		Aggregate: "revenue_per_day",
-//		Values:    []view.Value{{Name: "revenue", Of: "sum"}, {Name: "orders", Of: "count"}},
+//		Values:    []view.Value{{Name: "revenue", Kind: "sum"}, {Name: "orders", Kind: "count"}},
 //		Shards:    4,
 //	}
 //	row, ok, err := revenue.Get(ctx, reader, item.StringValue("REVENUE#EUR"), item.StringValue("2026-01-02"))

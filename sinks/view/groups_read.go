@@ -146,7 +146,7 @@ func (r *groupReader) selects(pk item.Value) bool {
 func (g *mergedGroup) add(row Row) {
 	for i, v := range g.spec.Values {
 		if value, ok := row.Item.Get(v.Name); ok {
-			g.values[i] = combineValues(v.Of, g.values[i], value)
+			g.values[i] = combineValues(v.Kind, g.values[i], value)
 		}
 	}
 	if row.Version.Compare(g.row.Version) > 0 {
@@ -154,7 +154,7 @@ func (g *mergedGroup) add(row Row) {
 	}
 }
 
-// combineValues combines the values a and b of two shards. kind is a name of [Value.Of]. If a is absent, the result is
+// combineValues combines the values a and b of two shards. kind is a [Value.Kind]. If a is absent, the result is
 // b.
 func combineValues(kind string, a, b item.Value) item.Value {
 	if !a.Exists() {

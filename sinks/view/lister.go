@@ -57,11 +57,11 @@ type GroupReader interface {
 // Item is the row that readers get. The store computes it from the other fields. If the row was damaged or changed by
 // hand, Item does not match these fields.
 type Group struct {
-	Row      state.Row // row of the group, with its shard
-	Birth    string    // as in [Row]
-	Revision string    // text that each write of the store changes; "" if the row has none
-	Item     item.Image
-	Derived  string // as in [StoredRow]
+	Row           state.Row // row of the group, with its shard
+	Birth         string    // as in [Row]
+	Revision      string    // text that each write of the store changes; "" if the row has none
+	Item          item.Image
+	DifferingCopy string // as in [StoredRow]
 
 	Shares  int64             // number of shares in the group; 0 if the row has no number
 	Version record.Version    // highest version of the changes; zero if the row has none
@@ -75,7 +75,7 @@ type Group struct {
 // AddTotal adds the stored value of a count or a sum to Counts or Sums.
 func (g *Group) AddTotal(v Value, total state.Number) {
 	amount := state.Increment{Name: v.Name, Amount: total}
-	if v.Of == kindNames[countKind] {
+	if v.Kind == kindNames[countKind] {
 		g.Counts = append(g.Counts, amount)
 	} else {
 		g.Sums = append(g.Sums, amount)

@@ -42,7 +42,7 @@ func TestMaskedPlan(t *testing.T) {
 	summed := func(m *mask.Mask) pipeline.Planner {
 		o := revenue(t, nil)
 		o.PK, o.SK, o.Mask = group(t, "PK=EMAIL#{Email}"), group(t, "SK={Status}"), m
-		o.Values = []view.Value{{Name: "total", Of: "sum", Path: "Total"}, {Name: "orders", Of: "count"}, {Name: "mails", Of: "distinct", Path: "Email"}}
+		o.Values = []view.Value{{Name: "total", Kind: "sum", Path: "Total"}, {Name: "orders", Kind: "count"}, {Name: "mails", Kind: "distinct", Path: "Email"}}
 		return newAggregate(t, o)
 	}
 	for name, plan := range map[string]func(*mask.Mask) pipeline.Planner{"row": byMail, "claim": byItem, "aggregate": summed} {

@@ -51,18 +51,18 @@ func TestNewAggregateNamesWhatIsWrong(t *testing.T) {
 		"Values is empty":                values(),
 		"Shards is -1":                   func(o *view.AggregateOptions) { o.Shards = -1 },
 		"ForEach":                        func(o *view.AggregateOptions) { o.ForEach = "a..b" },
-		"Values: each needs a name":      values(view.Value{Of: "count"}),
-		`"SK": the row has`:              values(view.Value{Name: "SK", Of: "count"}),
-		`"_tw": the row has`:             values(view.Value{Name: "_tw", Of: "count"}),
-		`"_tw_x": names that begin`:      values(view.Value{Name: "_tw_x", Of: "count"}),
-		`"n": the row has`:               values(view.Value{Name: "n", Of: "count"}, view.Value{Name: "n", Of: "count"}),
-		`is of "avg"`:                    values(view.Value{Name: "n", Of: "avg", Path: "x"}),
-		"a count has no path":            values(view.Value{Name: "n", Of: "count", Path: "x"}),
-		`"s": path`:                      values(view.Value{Name: "s", Of: "sum"}),
-		`"b": path`:                      values(view.Value{Name: "b", Of: "min", Path: "a["}),
-		"none without ForEach":           values(view.Value{Name: "n", Of: "sum", Path: "x", Each: true}),
+		"Values: each needs a name":      values(view.Value{Kind: "count"}),
+		`"SK": the row has`:              values(view.Value{Name: "SK", Kind: "count"}),
+		`"_tw": the row has`:             values(view.Value{Name: "_tw", Kind: "count"}),
+		`"_tw_x": names that begin`:      values(view.Value{Name: "_tw_x", Kind: "count"}),
+		`"n": the row has`:               values(view.Value{Name: "n", Kind: "count"}, view.Value{Name: "n", Kind: "count"}),
+		`is of "avg"`:                    values(view.Value{Name: "n", Kind: "avg", Path: "x"}),
+		"a count has no path":            values(view.Value{Name: "n", Kind: "count", Path: "x"}),
+		`"s": path`:                      values(view.Value{Name: "s", Kind: "sum"}),
+		`"b": path`:                      values(view.Value{Name: "b", Kind: "min", Path: "a["}),
+		"none without ForEach":           values(view.Value{Name: "n", Kind: "sum", Path: "x", Each: true}),
 		`"e": path`: func(o *view.AggregateOptions) {
-			o.ForEach, o.Values = "Lines", []view.Value{{Name: "e", Of: "sum", Path: "[x", Each: true}}
+			o.ForEach, o.Values = "Lines", []view.Value{{Name: "e", Kind: "sum", Path: "[x", Each: true}}
 		},
 	} {
 		o := revenue(t, nil)

@@ -134,13 +134,13 @@ func (q Query) Check() error {
 
 // Row is one row as a [Reader] returns it.
 type Row struct {
-	PK, SK  item.Value // SK is absent if the table has no sort key
-	Item    item.Image // all attributes, including the key
-	Version record.Version
-	Source  item.Key
-	View    string
-	Birth   string // birth of the output that the row belongs to ([Target]); "" if births are not recorded
-	Derived string // as in [StoredRow]; only set by a listing
+	PK, SK        item.Value // SK is absent if the table has no sort key
+	Item          item.Image // all attributes, including the key
+	Version       record.Version
+	Source        item.Key
+	View          string
+	Birth         string // birth of the output that the row belongs to ([Target]); "" if births are not recorded
+	DifferingCopy string // as in [StoredRow]; only set by a listing
 }
 
 // ErrNoTable is the error of reading a table that does not exist.
@@ -264,8 +264,8 @@ type StoredRow struct {
 	Item     item.Image     // all attributes, including the key, without _tw
 	// name of the store's copy of the row for other readers, if the copy does not match the row; "" if it matches, or
 	// if there is no copy
-	Derived string
-	Expires time.Time // time from which on a tombstone may be deleted; zero if never
+	DifferingCopy string
+	Expires       time.Time // time from which on a tombstone may be deleted; zero if never
 	// text that identifies the last repair of the row; "" if the row was not repaired, or if the store needs no
 	// revision
 	Revision string

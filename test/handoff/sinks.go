@@ -331,8 +331,8 @@ func (w *World) totals(name string, keep bool) (sink, error) {
 		return []share{{m.Status, m.Total, m.Email}}
 	}
 	return w.aggregate(view.AggregateOptions{Name: name, KeepOnTTL: keep, Values: []view.Value{
-		{Name: "n", Of: "count"}, {Name: "sum", Of: "sum", Path: "Total"}, {Name: "lo", Of: "min", Path: "Total"},
-		{Name: "hi", Of: "max", Path: "Total"}, {Name: "distinct", Of: "distinct", Path: "Email"},
+		{Name: "n", Kind: "count"}, {Name: "sum", Kind: "sum", Path: "Total"}, {Name: "lo", Kind: "min", Path: "Total"},
+		{Name: "hi", Kind: "max", Path: "Total"}, {Name: "distinct", Kind: "distinct", Path: "Email"},
 	}}, "{Status}", shares)
 }
 
@@ -349,8 +349,8 @@ func (w *World) elements() (sink, error) {
 		return all
 	}
 	return w.aggregate(view.AggregateOptions{Name: "elements", ForEach: "Lines", Shards: 2, Values: []view.Value{
-		{Name: "n", Of: "count"}, {Name: "sum", Of: "sum", Path: "qty", Each: true}, {Name: "lo", Of: "min", Path: "qty", Each: true},
-		{Name: "hi", Of: "max", Path: "qty", Each: true}, {Name: "distinct", Of: "distinct", Path: "PK"},
+		{Name: "n", Kind: "count"}, {Name: "sum", Kind: "sum", Path: "qty", Each: true}, {Name: "lo", Kind: "min", Path: "qty", Each: true},
+		{Name: "hi", Kind: "max", Path: "qty", Each: true}, {Name: "distinct", Kind: "distinct", Path: "PK"},
 	}}, "{each.sku}", shares)
 }
 

@@ -193,7 +193,7 @@ func writeRule(s config.Sink) string {
 	case s.Aggregate != nil:
 		rule := "2 write units for each KB of what the item counts for, or of what it counted for if that is larger, 2 for each group row that changes, 1 read unit"
 		for _, v := range s.Aggregate.Values {
-			if v.Of == "min" || v.Of == "max" || v.Of == "distinct" {
+			if v.Kind == "min" || v.Kind == "max" || v.Kind == "distinct" {
 				return rule + "; 2 write units and 1 to 2 read units more for each min, max and distinct"
 			}
 		}

@@ -306,7 +306,7 @@ func TestRepair_Refused(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(cli.ExitUsage, "would replace a file that is not a report", "--audit", "--no-queue", "--report", notes)
-	if err := s.state.Hold(t.Context(), "docs", []item.Key{"o0001"}); err != nil {
+	if err := s.state.MarkKeys(t.Context(), "docs", []item.Key{"o0001"}); err != nil {
 		t.Fatal(err)
 	}
 	refused(cli.ExitFailure, "--sink docs", "--audit")

@@ -55,8 +55,8 @@ func parseValueSetting(setting string) view.Value {
 	if dot := strings.LastIndexByte(setting, '.'); dot >= 0 {
 		kind := setting[dot+1:]
 		if slices.Contains([]string{"sum", "min", "max", "distinct"}, kind) {
-			return view.Value{Name: setting[:dot], Of: kind}
+			return view.Value{Name: setting[:dot], Kind: kind}
 		}
 	}
-	return view.Value{Name: setting, Of: "count"}
+	return view.Value{Name: setting, Kind: "count"}
 }

@@ -60,7 +60,7 @@ func (a *Auto) Finish(ctx context.Context) error {
 		return a.err
 	}
 	o := a.options
-	o.Classes, o.Attempts = redrive.Outage(), 1
+	o.Classes, o.Attempts = redrive.OutageClasses(), 1
 	_, err := redrive.Run(ctx, o)
 	return err
 }

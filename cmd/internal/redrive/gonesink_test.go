@@ -154,7 +154,7 @@ func hold(t *testing.T, file, sink string, key item.Key) {
 	}()
 	kept, err := opened.State(t.Context(), cfg)
 	if err == nil {
-		err = kept.Hold(t.Context(), sink, []item.Key{key})
+		err = kept.MarkKeys(t.Context(), sink, []item.Key{key})
 	}
 	if err != nil {
 		t.Fatal(err)

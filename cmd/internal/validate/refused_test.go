@@ -111,7 +111,7 @@ var refusals = []refusal{
 	{"value twice", "{n: count}", "{PK: count}", func(c *config.Config) { sinkOf(c, "sums").Aggregate.Values[0].Name = "PK" }, planned, "of that name already", "value %q: the row has"},
 	{"key that changes", "'B#{@key}'", "'B#{@version}'", func(c *config.Config) { sinkOf(c, "more").View.Key[0].Template = templ("B#{@version}") }, planned, "differs from change to change", "key attribute %s: '%s' differs"},
 	{"element without a list", "{n: count}", "{n: {sum: each.x}}", func(c *config.Config) {
-		sinkOf(c, "sums").Aggregate.Values[0] = config.AggregateValue{Name: "n", Of: "sum", Path: "x", Each: true}
+		sinkOf(c, "sums").Aggregate.Values[0] = config.AggregateValue{Name: "n", Kind: "sum", Path: "x", Each: true}
 	}, planned, "of an element", "value %q is of an element"},
 	{"routing that is one", "'{PK}'", "one", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("one") }, planned, "the same for every item", "it is the same for every item"},
 	{"routing that changes", "'{PK}'", "'{@op}'", func(c *config.Config) { sinkOf(c, "docs").Search.Routing = templ("{@op}") }, planned, "differs from change to change", "it differs from change to change"},

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// searchedBy is the value of [search.StoredDocument].Derived for a document whose search data has other words or values
-// than the document.
+// searchedBy is the value of [search.StoredDocument].DifferingCopy for a document whose search data has other words or
+// values than the document.
 const searchedBy = "words and values to search by"
 
 // These statements check the search data of documents. The number of a path is unique in the file, so it also

@@ -32,7 +32,7 @@ func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (stored sea
 			var same []bool
 			c := derivedChecker{index: number}
 			if same, err = c.check(ctx, tx, []indexed{d}); err == nil && !same[0] {
-				stored.Derived = searchedBy
+				stored.DifferingCopy = searchedBy
 			}
 		}
 		return s.db.WrapError("read", err)

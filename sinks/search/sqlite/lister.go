@@ -17,8 +17,8 @@ const listDocuments = `SELECT doc, id, routing, version, entries, source FROM "_
 
 // ListDocuments reads the documents page by page. A store of [OpenReader] lists the documents of all sinks. If somebody
 // changed the version of a document by hand and it cannot be parsed, Version is zero. ListDocuments reads the search
-// data of a document a moment after the document. So if the document is written in between, Derived may be set although
-// the search data is correct.
+// data of a document a moment after the document. So if the document is written in between, DifferingCopy may be set
+// although the search data is correct.
 func (s *Store) ListDocuments(
 	ctx context.Context, index string, l state.Listing,
 ) iter.Seq2[search.ListedDocument, error] {
@@ -82,7 +82,7 @@ type listedDocument struct {
 	entries []byte
 }
 
-// checkListed sets Derived of the documents whose search data has other words or values than the document.
+// checkListed sets DifferingCopy of the documents whose search data has other words or values than the document.
 func (s *Store) checkListed(ctx context.Context, c *derivedChecker, page []listedDocument) error {
 	if len(page) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func (s *Store) checkListed(ctx context.Context, c *derivedChecker, page []liste
 		same, err := c.check(ctx, tx, docs)
 		for i := range same {
 			if !same[i] {
-				page[i].Derived = searchedBy
+				page[i].DifferingCopy = searchedBy
 			}
 		}
 		return s.db.WrapError("read", err)

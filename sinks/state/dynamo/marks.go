@@ -37,17 +37,17 @@ func (s *State) marksQuery(sink string) *dynamodb.QueryInput {
 	return in
 }
 
-// Held makes one read of at most one item. If the sink has a mark, Held makes one more read for each 100 keys.
-func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
-	held := make([]bool, len(keys))
+// HasMarks makes one read of at most one item. If the sink has a mark, it makes one more read for each 100 keys.
+func (s *State) HasMarks(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
+	marked := make([]bool, len(keys))
 	if len(keys) == 0 {
-		return held, nil
+		return marked, nil
 	}
 
 	anyMark := s.marksQuery(sink)
 	anyMark.Limit = aws.Int32(1)
 	if found, err := s.db.hasItem(ctx, anyMark); err != nil || !found {
-		return held, err
+		return marked, err
 	}
 
 	refs := make([]Ref, len(keys))
@@ -59,14 +59,14 @@ func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool,
 		return nil, err
 	}
 	for i := range items {
-		held[i] = items[i] != nil
+		marked[i] = items[i] != nil
 	}
-	return held, nil
+	return marked, nil
 }
 
-// Hold counts one more dead letter in the mark of each key. If an answer is lost, a dead letter may be counted twice.
-// That is harmless, because the number only needs to change with each dead letter.
-func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
+// MarkKeys counts one more dead letter in the mark of each key. If an answer is lost, a dead letter may be counted
+// twice. That is harmless, because the number only needs to change with each dead letter.
+func (s *State) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
 	letters := make(map[item.Key]int, len(keys))
 	var unique []item.Key
 	for _, k := range keys {

@@ -122,7 +122,7 @@ func fieldsUnchanged(fields []field) Condition {
 // stored item.
 func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error) {
 	for {
-		err := db.Write(ctx, Put(db.table, now, Condition{Text: "attribute_not_exists(pk)", Old: true}))
+		err := db.Write(ctx, Put(db.table, now, Condition{Text: "attribute_not_exists(pk)", ReturnStored: true}))
 		failed, ok := errors.AsType[*ConditionError](err)
 		if !ok {
 			return nil, err

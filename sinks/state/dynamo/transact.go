@@ -165,10 +165,10 @@ func cancellationError(op string, c *types.TransactionCanceledException) error {
 
 // Condition is the condition of an action. The zero Condition is always met.
 type Condition struct {
-	Text   string
-	Names  map[string]string
-	Values Item
-	Old    bool // if the condition is not met, the error has the stored item; see [Unmet]
+	Text         string
+	Names        map[string]string
+	Values       Item
+	ReturnStored bool // if the condition is not met, the error has the stored item; see [Unmet]
 }
 
 // notStored is the condition that the state table has no item with the key.
@@ -182,7 +182,7 @@ func (c *Condition) expressionText() *string {
 }
 
 func (c *Condition) returnValues() types.ReturnValuesOnConditionCheckFailure {
-	if c.Old {
+	if c.ReturnStored {
 		return types.ReturnValuesOnConditionCheckFailureAllOld
 	}
 	return ""

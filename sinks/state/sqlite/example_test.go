@@ -32,7 +32,7 @@ func ExampleOpen() {
 		return
 	}
 	defer db.Close()
-	held, err := db.State("shop").Held(ctx, "crm", []item.Key{"o1", "o2"})
+	held, err := db.State("shop").HasMarks(ctx, "crm", []item.Key{"o1", "o2"})
 	if err != nil {
 		log.Print(err)
 		return
@@ -48,5 +48,5 @@ func hold(ctx context.Context, path, sink string, key item.Key) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(db.State("shop").Hold(ctx, sink, []item.Key{key}), db.Close())
+	return errors.Join(db.State("shop").MarkKeys(ctx, sink, []item.Key{key}), db.Close())
 }

@@ -24,24 +24,24 @@ ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 	allMarks = `SELECT sink, item, letters, since FROM "_tws_marks" WHERE pipeline = ? AND (? = '' OR sink = ?) ORDER BY sink, item`
 )
 
-// Held reports for each key whether the key has a mark. It makes one indexed read, and a second one if the sink has a
-// mark. It does not wait for writers. It sees all marks that any process has committed.
-func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
-	held := make([]bool, len(keys))
+// HasMarks reports for each key whether the key has a mark. It makes one indexed read, and a second one if the sink has
+// a mark. It does not wait for writers. It sees all marks that any process has committed.
+func (s *State) HasMarks(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
+	marked := make([]bool, len(keys))
 	if found, _, err := ReadFirst(ctx, s.db, anyMark, []any{s.pipeline, sink}, ScanColumn[bool]); err != nil || !found {
-		return held, err
+		return marked, err
 	}
 	for i, err := range Read(ctx, s.db, readMarks, []any{JSONArray(keys), s.pipeline, sink}, ScanColumn[int]) {
 		if err != nil {
 			return nil, err
 		}
-		held[i] = true
+		marked[i] = true
 	}
-	return held, nil
+	return marked, nil
 }
 
-// Hold counts one more dead letter in the mark of each key. It creates missing marks.
-func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
+// MarkKeys counts one more dead letter in the mark of each key. It creates missing marks.
+func (s *State) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
 	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
 		now := time.Now().UnixNano()
 		for _, k := range keys {

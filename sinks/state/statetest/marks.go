@@ -40,14 +40,14 @@ func manyKeys(t *testing.T, f *fixture) {
 		}
 	}
 	f.hold(f.state, "crm", odd...)
-	held, err := f.state.Held(t.Context(), "crm", keys)
+	held, err := f.state.HasMarks(t.Context(), "crm", keys)
 	must(t, err)
 	for i, yes := range held {
 		if yes != (i%2 == 1) {
 			t.Fatalf("key %d: held is %v", i, yes)
 		}
 	}
-	if held, err := f.state.Held(t.Context(), "crm", nil); err != nil || len(held) != 0 {
+	if held, err := f.state.HasMarks(t.Context(), "crm", nil); err != nil || len(held) != 0 {
 		t.Errorf("no keys: %v, %v", held, err)
 	}
 }
@@ -138,10 +138,10 @@ func readingMayWrite(t *testing.T, f *fixture) {
 // Calls of a closed store fail. A second Close does nothing.
 func closedStoreSaysSo(t *testing.T, f *fixture) {
 	must(t, f.Close())
-	if err := f.state.Hold(t.Context(), "crm", []item.Key{"a"}); err == nil {
+	if err := f.state.MarkKeys(t.Context(), "crm", []item.Key{"a"}); err == nil {
 		t.Error("a key is held in a closed store")
 	}
-	if held, err := f.state.Held(t.Context(), "crm", []item.Key{"a"}); err == nil {
+	if held, err := f.state.HasMarks(t.Context(), "crm", []item.Key{"a"}); err == nil {
 		t.Errorf("a closed store says %v", held)
 	}
 	if err := f.Close(); err != nil {
@@ -154,8 +154,8 @@ func cancelledCallSaysSo(t *testing.T, f *fixture) {
 	f.hold(f.state, "crm", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := f.state.Held(ctx, "crm", []item.Key{"a"})
-	for what, err := range map[string]error{"Held": err, "Hold": f.state.Hold(ctx, "crm", []item.Key{"a"})} {
+	_, err := f.state.HasMarks(ctx, "crm", []item.Key{"a"})
+	for what, err := range map[string]error{"HasMarks": err, "MarkKeys": f.state.MarkKeys(ctx, "crm", []item.Key{"a"})} {
 		if _, again := pipeline.Retryable(err); err != nil && !again {
 			t.Errorf("%s: %v, want a transient error or none", what, err)
 		}
@@ -171,7 +171,7 @@ func redriveAgainstHolding(t *testing.T, f *fixture) {
 	put.Go(func() {
 		defer close(stopped)
 		for range letters {
-			if err := other.Hold(t.Context(), "crm", []item.Key{"a"}); err != nil {
+			if err := other.MarkKeys(t.Context(), "crm", []item.Key{"a"}); err != nil {
 				t.Error(err)
 			}
 		}

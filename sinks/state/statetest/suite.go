@@ -125,14 +125,14 @@ func expectSame[T comparable](t *testing.T, got []T) {
 
 func (f *fixture) hold(s state.Store, sink string, keys ...item.Key) {
 	f.t.Helper()
-	must(f.t, s.Hold(f.t.Context(), sink, keys))
+	must(f.t, s.MarkKeys(f.t.Context(), sink, keys))
 }
 
 // expectHeld checks which of the keys a, b and c are held.
 func (f *fixture) expectHeld(s state.Store, sink, want string) {
 	f.t.Helper()
 	keys := []item.Key{"a", "b", "c"}
-	held, err := s.Held(f.t.Context(), sink, keys)
+	held, err := s.HasMarks(f.t.Context(), sink, keys)
 	if err != nil || len(held) != len(keys) {
 		f.t.Fatalf("%d answers for %d keys, %v", len(held), len(keys), err)
 	}

@@ -71,9 +71,9 @@ func TestCostOf(t *testing.T) {
 		{"a row of maps and lists", self, sinktest.Item{"a": {"M": sinktest.Item{"x": {"L": []sinktest.Attr{letters(500), number("0.001"), {"BOOL": true}, {"NULL": true}}}, "y": {"B": "AAEC"}, "z": letters(600)}}}, 6, 0},
 		{"a row that items claim", claimed, sinktest.Item{"a": letters(10), "g": letters(3)}, 8, 3},
 		{"a large row that items claim", claimed, sinktest.Item{"a": letters(2000), "g": letters(3)}, 16, 3},
-		{"a group", groups(view.Value{Name: "n", Of: "count"}, view.Value{Name: "s", Of: "sum", Path: "n"}), sinktest.Item{"n": number("1.5"), "g": letters(3)}, 4, 1},
-		{"a group with members", groups(view.Value{Name: "lo", Of: "min", Path: "n"}, view.Value{Name: "d", Of: "distinct", Path: "a"}), sinktest.Item{"a": letters(3), "n": number("1.5"), "g": letters(3)}, 8, 3},
-		{"an item that counts nowhere", groups(view.Value{Name: "n", Of: "count"}), sinktest.Item{"a": letters(3)}, 0, 1},
+		{"a group", groups(view.Value{Name: "n", Kind: "count"}, view.Value{Name: "s", Kind: "sum", Path: "n"}), sinktest.Item{"n": number("1.5"), "g": letters(3)}, 4, 1},
+		{"a group with members", groups(view.Value{Name: "lo", Kind: "min", Path: "n"}, view.Value{Name: "d", Kind: "distinct", Path: "a"}), sinktest.Item{"a": letters(3), "n": number("1.5"), "g": letters(3)}, 8, 3},
+		{"an item that counts nowhere", groups(view.Value{Name: "n", Kind: "count"}), sinktest.Item{"a": letters(3)}, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, s := meteredTable(t)
@@ -195,7 +195,7 @@ func TestCostOf_RandomStreams(t *testing.T) {
 		"claims":   rows(view.Options{PK: group, SK: attribute(t, "SK", "R")}),
 		"groups": func(s *dynamo.Store) (pipeline.Sink, error) {
 			return view.NewAggregate(view.AggregateOptions{Name: "v", Pipeline: "shop", Table: "views", Birth: "birthbirthbirths", PK: group, SK: attribute(t, "SK", "ALL"), Store: s,
-				Values: []view.Value{{Name: "n", Of: "count"}, {Name: "s", Of: "sum", Path: "n"}}})
+				Values: []view.Value{{Name: "n", Kind: "count"}, {Name: "s", Kind: "sum", Path: "n"}}})
 		},
 	} {
 		run := func(t *testing.T, seed uint64) {

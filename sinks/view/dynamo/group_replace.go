@@ -150,7 +150,7 @@ func (c *groupWriter) groupItem(g *groupRowWrite, r *groupRow, shares int64) dyn
 
 // rowIsMissing returns the condition that there is no row.
 func rowIsMissing(t view.Target) dynamo.Condition {
-	return dynamo.Condition{Text: "attribute_not_exists(#pk)", Names: map[string]string{"#pk": t.PK}, Old: true}
+	return dynamo.Condition{Text: "attribute_not_exists(#pk)", Names: map[string]string{"#pk": t.PK}, ReturnStored: true}
 }
 
 // revisionIs returns the condition that a row was not written since it was read.
@@ -158,6 +158,6 @@ func revisionIs(revision string) dynamo.Condition {
 	return dynamo.Condition{
 		Text:   "#tw.#rev = :rev",
 		Names:  map[string]string{"#tw": metaAttribute, "#rev": metaRevision},
-		Values: dynamo.Item{":rev": dynamo.S(revision)}, Old: true,
+		Values: dynamo.Item{":rev": dynamo.S(revision)}, ReturnStored: true,
 	}
 }

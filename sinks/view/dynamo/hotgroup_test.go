@@ -67,8 +67,8 @@ func deliver(t testing.TB, a *view.Aggregate, cs []*record.Change) error {
 func TestHotGroup(t *testing.T) {
 	const workers, each = 6, 12
 	for name, values := range map[string][]view.Value{
-		"sums":    {{Name: "n", Of: "count"}, {Name: "sum", Of: "sum", Path: "amount"}},
-		"members": {{Name: "n", Of: "count"}, {Name: "lo", Of: "min", Path: "amount"}, {Name: "d", Of: "distinct", Path: "kind"}},
+		"sums":    {{Name: "n", Kind: "count"}, {Name: "sum", Kind: "sum", Path: "amount"}},
+		"members": {{Name: "n", Kind: "count"}, {Name: "lo", Kind: "min", Path: "amount"}, {Name: "d", Kind: "distinct", Path: "kind"}},
 	} {
 		for _, shards := range []int{1, 4} {
 			t.Run(fmt.Sprint(name, shards), func(t *testing.T) {

@@ -54,7 +54,7 @@ func TestListers_ChangedByHand(t *testing.T) {
 	c := change(t, "whole", 2, "3")
 	contribute(t, s, state.GroupWrite{Groups: []state.GroupChange{c}})
 	byHand("views", statedynamo.Item{"PK": statedynamo.S("g"), "SK": statedynamo.S("broken"), "_tw": own(sums, nil), "n": statedynamo.S("many"), "_tw_shares": statedynamo.S("2")})
-	values := []view.Value{{Name: "n", Of: "count"}, {Name: "sum", Of: "sum"}}
+	values := []view.Value{{Name: "n", Kind: "count"}, {Name: "sum", Kind: "sum"}}
 	var groups []string
 	for g, err := range s.ListGroups(t.Context(), sums, values, state.Listing{}) {
 		if err != nil {
@@ -123,7 +123,7 @@ func TestReadGroups_Unsteady(t *testing.T) {
 			}
 		})
 	}
-	values := []view.Value{{Name: "least", Of: "min"}, {Name: "n", Of: "count"}}
+	values := []view.Value{{Name: "least", Kind: "min"}, {Name: "n", Kind: "count"}}
 	faults.Next("Query", meanwhile(with(member("b", "a4"))))
 	groups, err := s.ReadGroups(t.Context(), sums, values, []state.Row{change(t, "1", 0, "0").Row})
 	if err != nil {

@@ -52,10 +52,10 @@ const ownerMatches = "#tw.#view = :view AND #tw.#by = :by AND #tw.#birth = :birt
 // placeholder of text: the placeholder and the name of its attribute.
 func withOwner(t view.Target, text string, names ...string) dynamo.Condition {
 	c := dynamo.Condition{
-		Text:   text,
-		Names:  map[string]string{"#tw": metaAttribute, "#view": metaView, "#by": metaPipeline, "#birth": metaBirth},
-		Values: dynamo.Item{":view": dynamo.S(t.View), ":by": dynamo.S(t.Pipeline), ":birth": dynamo.S(t.Birth)},
-		Old:    true,
+		Text:         text,
+		Names:        map[string]string{"#tw": metaAttribute, "#view": metaView, "#by": metaPipeline, "#birth": metaBirth},
+		Values:       dynamo.Item{":view": dynamo.S(t.View), ":by": dynamo.S(t.Pipeline), ":birth": dynamo.S(t.Birth)},
+		ReturnStored: true,
 	}
 	for i := 0; i < len(names); i += 2 {
 		c.Names[names[i]] = names[i+1]

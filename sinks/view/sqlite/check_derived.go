@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// sqlViewDiffers is the value of [view.StoredRow].Derived if the attributes in the SQL view are not those of the row.
+// sqlViewDiffers is the value of [view.StoredRow].DifferingCopy if the SQL view has other attributes than the row.
 const sqlViewDiffers = "attributes of the SQL view"
 
 // derivedChecker compares the column attributes with the row from which the column was made. Readers of the SQL view

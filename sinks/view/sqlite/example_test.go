@@ -51,7 +51,7 @@ func countRevenue(ctx context.Context, store *sqlite.Store) error {
 	revenue, err := view.NewAggregate(view.AggregateOptions{
 		Name: "revenue", Pipeline: "shop", Table: "shop-views", Store: store,
 		PK:     view.Attribute{Name: "PK", Template: currency},
-		Values: []view.Value{{Name: "revenue", Of: "sum", Path: "Total"}, {Name: "orders", Of: "count"}, {Name: "largest", Of: "max", Path: "Total"}},
+		Values: []view.Value{{Name: "revenue", Kind: "sum", Path: "Total"}, {Name: "orders", Kind: "count"}, {Name: "largest", Kind: "max", Path: "Total"}},
 		Shards: 4,
 	})
 	if err != nil {

@@ -148,7 +148,7 @@ func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[str
 		if g.Item, err = item.Parse(stored.item); err != nil {
 			return nil, r.Damaged("a row of the table "+t.Name, err)
 		}
-		g.Derived = derived.check(g.Item, stored.attributes)
+		g.DifferingCopy = derived.check(g.Item, stored.attributes)
 	}
 	return byBirth, nil
 }

@@ -48,7 +48,7 @@ func (s *Store) rowAt(
 	if stored, err = s.parseStored(&r); err != nil {
 		return stored, err
 	}
-	stored.Derived = derived.check(stored.Item, r.attributes)
+	stored.DifferingCopy = derived.check(stored.Item, r.attributes)
 	return stored, nil
 }
 

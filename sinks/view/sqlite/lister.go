@@ -39,7 +39,7 @@ func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) it
 			func(stored storedRow) (view.Row, bool, error) {
 				r := view.Row{View: t.View}
 				err := s.setListed(&r, table, &stored)
-				r.Derived = derived.check(r.Item, stored.attributes)
+				r.DifferingCopy = derived.check(r.Item, stored.attributes)
 				return r, true, err
 			})
 		rows(yield)

@@ -76,7 +76,7 @@ func TestListers_ChangedByHand(t *testing.T) {
 			t.Errorf("the changed row is read as %+v with the error %v, want an error alone", r, err)
 		}
 	}
-	for g, err := range s.ListGroups(t.Context(), sums, []view.Value{{Name: "n", Of: "count"}}, state.Listing{}) {
+	for g, err := range s.ListGroups(t.Context(), sums, []view.Value{{Name: "n", Kind: "count"}}, state.Listing{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

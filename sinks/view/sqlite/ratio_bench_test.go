@@ -125,12 +125,12 @@ func plainRows(b *testing.B, store *sqlite.Store) pipeline.Sink {
 }
 
 func groupSums(b *testing.B, store *sqlite.Store) pipeline.Sink {
-	return groupsOf(b, store, view.Value{Name: "revenue", Of: "sum", Path: "Total"}, view.Value{Name: "orders", Of: "count"})
+	return groupsOf(b, store, view.Value{Name: "revenue", Kind: "sum", Path: "Total"}, view.Value{Name: "orders", Kind: "count"})
 }
 
 func groupMembers(b *testing.B, store *sqlite.Store) pipeline.Sink {
-	return groupsOf(b, store, view.Value{Name: "revenue", Of: "sum", Path: "Total"}, view.Value{Name: "orders", Of: "count"},
-		view.Value{Name: "least", Of: "min", Path: "Total"}, view.Value{Name: "most", Of: "max", Path: "Total"}, view.Value{Name: "customers", Of: "distinct", Path: "PK"})
+	return groupsOf(b, store, view.Value{Name: "revenue", Kind: "sum", Path: "Total"}, view.Value{Name: "orders", Kind: "count"},
+		view.Value{Name: "least", Kind: "min", Path: "Total"}, view.Value{Name: "most", Kind: "max", Path: "Total"}, view.Value{Name: "customers", Kind: "distinct", Path: "PK"})
 }
 
 func groupsOf(b *testing.B, store *sqlite.Store, values ...view.Value) pipeline.Sink {

@@ -46,7 +46,7 @@ func modelValue(v view.Value, shares []sinktest.Item) sinktest.Attr {
 			present = append(present, s[v.Name])
 		}
 	}
-	switch v.Of {
+	switch v.Kind {
 	case "count":
 		return decimalAttr(big.NewRat(int64(len(shares)), 1))
 	case "sum":
@@ -59,7 +59,7 @@ func modelValue(v view.Value, shares []sinktest.Item) sinktest.Attr {
 	if len(present) == 0 {
 		return nil
 	}
-	switch v.Of {
+	switch v.Kind {
 	case "min":
 		return slices.MinFunc(present, compareAttrs)
 	case "max":

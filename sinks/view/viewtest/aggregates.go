@@ -40,12 +40,12 @@ func aggregates() []*testAggregate {
 			key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status}", "{Type}"}, when: isOrder,
 		},
 		values: []view.Value{
-			{Name: "revenue", Of: "sum", Path: "Total"},
-			{Name: "orders", Of: "count"},
-			{Name: "least", Of: "min", Path: "Total"},
-			{Name: "most", Of: "max", Path: "Total"},
-			{Name: "first", Of: "min", Path: "CreatedAt"},
-			{Name: "days", Of: "distinct", Path: "CreatedAt"},
+			{Name: "revenue", Kind: "sum", Path: "Total"},
+			{Name: "orders", Kind: "count"},
+			{Name: "least", Kind: "min", Path: "Total"},
+			{Name: "most", Kind: "max", Path: "Total"},
+			{Name: "first", Kind: "min", Path: "CreatedAt"},
+			{Name: "days", Kind: "distinct", Path: "CreatedAt"},
 		},
 		shares: func(it sinktest.Item) []sinktest.Item {
 			if it.Text("Type") != "Order" || it.Text("Status") == "" {
@@ -65,10 +65,10 @@ func aggregates() []*testAggregate {
 		},
 		forEach: "Lines",
 		values: []view.Value{
-			{Name: "units", Of: "sum", Path: "qty", Each: true},
-			{Name: "lines", Of: "count"},
-			{Name: "best", Of: "max", Path: "qty", Each: true},
-			{Name: "ranks", Of: "distinct", Path: "Rank"},
+			{Name: "units", Kind: "sum", Path: "qty", Each: true},
+			{Name: "lines", Kind: "count"},
+			{Name: "best", Kind: "max", Path: "qty", Each: true},
+			{Name: "ranks", Kind: "distinct", Path: "Rank"},
 		},
 		shares: func(it sinktest.Item) []sinktest.Item {
 			lines, _ := it["Lines"]["L"].([]sinktest.Attr)
@@ -89,8 +89,8 @@ func aggregates() []*testAggregate {
 			name: "ByNumber", keys: map[string]string{"id": "B", "n": "N"},
 			key: []string{"rank"}, templates: []string{"{Rank}"},
 		},
-		values: []view.Value{{Name: "items", Of: "count"}, {Name: "keys", Of: "distinct", Path: "id"},
-			{Name: "last", Of: "max", Path: "n"}},
+		values: []view.Value{{Name: "items", Kind: "count"}, {Name: "keys", Kind: "distinct", Path: "id"},
+			{Name: "last", Kind: "max", Path: "n"}},
 		shares: func(it sinktest.Item) []sinktest.Item {
 			if it.Number("Rank") == "" {
 				return nil
@@ -121,8 +121,8 @@ func aggregates() []*testAggregate {
 		withActions(byStatus, "ByStatusInFewActions", 13), withActions(bySKU, "LinesInFewActions", 30),
 	}
 	for _, a := range all { // no item has these values; flawed gives them paths that fail on flaws
-		a.values = append(slices.Clone(a.values), view.Value{Name: "spoilt", Of: "sum", Path: "Nothing"},
-			view.Value{Name: "refused", Of: "max", Path: "Nothing"})
+		a.values = append(slices.Clone(a.values), view.Value{Name: "spoilt", Kind: "sum", Path: "Nothing"},
+			view.Value{Name: "refused", Kind: "max", Path: "Nothing"})
 	}
 	return all
 }

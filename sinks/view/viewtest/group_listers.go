@@ -14,8 +14,8 @@ import (
 
 // groupValues are the values of the groups in these checks.
 var groupValues = []view.Value{
-	{Name: "least", Of: "min"}, {Name: "orders", Of: "count"}, {Name: "greatest", Of: "max"}, {Name: "revenue", Of: "sum"},
-	{Name: "different", Of: "distinct"},
+	{Name: "least", Kind: "min"}, {Name: "orders", Kind: "count"}, {Name: "greatest", Kind: "max"},
+	{Name: "revenue", Kind: "sum"}, {Name: "different", Kind: "distinct"},
 }
 
 // changeGroups changes groups of a target.

@@ -100,7 +100,7 @@ func newSink(t *testing.T, s StateStore, kind, name, pipe, birth string) planned
 	if kind == "Group" {
 		sink, err := view.NewAggregate(view.AggregateOptions{
 			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: pkAttribute, SK: skAttribute,
-			Values: []view.Value{{Name: "n", Of: "count"}, {Name: "status", Of: "max", Path: "Status"}},
+			Values: []view.Value{{Name: "n", Kind: "count"}, {Name: "status", Kind: "max", Path: "Status"}},
 		})
 		must(t, err)
 		return sink

@@ -13,8 +13,8 @@ import (
 
 // testGroupValues are the values of the group (g, 1). The checks of repairs use this group. The values are not in the
 // order of their names, because an aggregate may have them in any order.
-var testGroupValues = []view.Value{{Name: "revenue", Of: "sum"}, {Name: "lo", Of: "min"}, {Name: "hi", Of: "max"},
-	{Name: "different", Of: "distinct"}}
+var testGroupValues = []view.Value{{Name: "revenue", Kind: "sum"}, {Name: "lo", Kind: "min"}, {Name: "hi", Kind: "max"},
+	{Name: "different", Kind: "distinct"}}
 
 // testGroup returns the row of the group (g, 1).
 func (s *repairCheck) testGroup() state.Row { return groupRow(s.t, "g", "1") }

@@ -197,8 +197,8 @@ func (s *linkedState) SetBirth(ctx context.Context, was, now state.Birth) (bool,
 	return send(ctx, s.link, func(ctx context.Context) (bool, error) { return s.State.SetBirth(ctx, was, now) })
 }
 
-func (s *linkedState) Hold(ctx context.Context, sink string, keys []item.Key) error {
-	return ask(ctx, s.link, func(ctx context.Context) error { return s.State.Hold(ctx, sink, keys) })
+func (s *linkedState) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
+	return ask(ctx, s.link, func(ctx context.Context) error { return s.State.MarkKeys(ctx, sink, keys) })
 }
 
 // Leases is the lease table of a fleet.
