@@ -38,8 +38,8 @@ func (j *job) acceptedTypes(attribute string) (accepted []string, isLimited bool
 		if s.WhenItem != nil {
 			conditions = append(conditions, s.WhenItem.Clause())
 		}
-		if len(s.Of) > 0 {
-			conditions = append(conditions, j.entityClause(s.Of))
+		if len(s.Entities) > 0 {
+			conditions = append(conditions, j.entityClause(s.Entities))
 		}
 		texts, isLimited := textsOf(expr.Clause{Kind: expr.AllOf, Parts: conditions}, attribute)
 		if !isLimited {
