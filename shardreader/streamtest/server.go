@@ -26,7 +26,7 @@ type Server struct {
 	shards          int                   // number of shards created so far, for their ids
 	operations      map[string]*operation // by name
 	chooseFault     func(Call) Fault      // function of FailWhen; may be nil
-	maxReaders      int                   // the largest number of readers that called GetRecords of one shard in one second
+	maxReaders      int                   // the most readers that called GetRecords of one shard in one second
 	maxReadersShard string                // the shard that had maxReaders
 }
 
