@@ -42,6 +42,7 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 		}
 		zeros = 0
 	}
+	// Zeros at the end are not in the coefficient, and digits after the point are.
 	scanned, exp := i-start, zeros
 	if point >= 0 {
 		scanned--

@@ -1,8 +1,6 @@
 package item
 
 import (
-	"encoding/binary"
-
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
@@ -24,7 +22,7 @@ func (w *plainWriter) appendContent(dst []byte, kind ddbjson.Tag, start int) ([]
 	switch kind {
 	case ddbjson.TagS, ddbjson.TagB:
 		end := ddbjson.StringEnd(b, start+1) + 1
-		return appendPiece(dst, b, start, end), end
+		return append(dst, b[start:end]...), end
 	case ddbjson.TagN:
 		end := ddbjson.StringEnd(b, start+1)
 		return w.number(dst, start+1, end), end + 1
@@ -81,9 +79,9 @@ func (w *plainWriter) appendTagged(dst []byte, kind ddbjson.Tag, start int) ([]b
 // name appends a member's name and a colon. from and to are the positions of the name's quotes.
 func (w *plainWriter) name(dst []byte, from, to int) []byte {
 	if w.b[to+1] == ':' {
-		return appendPiece(dst, w.b, from, to+2)
+		return append(dst, w.b[from:to+2]...)
 	}
-	return append(appendPiece(dst, w.b, from, to+1), ':')
+	return append(append(dst, w.b[from:to+1]...), ':')
 }
 
 // number appends the N between the positions from and to.
@@ -92,7 +90,7 @@ func (w *plainWriter) number(dst []byte, from, to int) []byte {
 	isCanonical, digits, fraction := measure(raw)
 	fitsDouble := digits <= doubleDigits || fraction == 0
 	if isCanonical && (fitsDouble || !w.forDoubles) {
-		return appendPiece(dst, w.b, from, to)
+		return append(dst, w.b[from:to]...)
 	}
 	d := ddbjson.DecimalOf(raw)
 	if w.forDoubles && losesDigits(d) {
@@ -120,7 +118,7 @@ func (w *plainWriter) item(dst []byte, m Image) []byte {
 		dst = w.name(dst, nameStart-1, nameEnd)
 		switch kind := attrs[i].Tag(); kind {
 		case ddbjson.TagS, ddbjson.TagB:
-			dst = appendPiece(dst, w.b, from-1, to+1)
+			dst = append(dst, w.b[from-1:to+1]...)
 		case ddbjson.TagN:
 			dst = w.number(dst, from, to)
 		default:
@@ -145,23 +143,4 @@ func (w *plainWriter) document(dst []byte, v Value) []byte {
 		dst, _ = w.appendContent(dst, ddbjson.Tag(v.kind), 0)
 		return dst
 	}
-}
-
-// appendPiece does the same as append(dst, b[from:to]...), but faster for short pieces. If 32 bytes can be read from b
-// and written to dst, it always copies 32 bytes, because that takes no call. The next piece overwrites the surplus
-// bytes.
-func appendPiece(dst, b []byte, from, to int) []byte {
-	const size = 32
-	n := len(dst)
-	if to-from > size || from+size > len(b) || n+size > cap(dst) {
-		return append(dst, b[from:to]...)
-	}
-	src, out := b[from:from+size], dst[n:n+size]
-	u0, u1 := binary.NativeEndian.Uint64(src), binary.NativeEndian.Uint64(src[8:])
-	u2, u3 := binary.NativeEndian.Uint64(src[16:]), binary.NativeEndian.Uint64(src[24:])
-	binary.NativeEndian.PutUint64(out, u0)
-	binary.NativeEndian.PutUint64(out[8:], u1)
-	binary.NativeEndian.PutUint64(out[16:], u2)
-	binary.NativeEndian.PutUint64(out[24:], u3)
-	return dst[:n+to-from]
 }

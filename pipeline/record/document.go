@@ -233,7 +233,7 @@ func (r *recordReader) readChange(i int, c *Change) int {
 		next = r.readLineFields(i, c)
 		isValid = next >= 0 && r.completeLine(c)
 	} else {
-		next = r.fields(i, c)
+		next = r.readRecordFields(i, c)
 		isValid = next >= 0 && r.completeRecord(c)
 	}
 	if !isValid {
@@ -293,7 +293,7 @@ func (r *recordReader) recoverKey(i int, e *RecordError) {
 	if r.snapshot != nil {
 		r.recoverLine(i, &c)
 	} else {
-		r.fields(i, &c)
+		r.readRecordFields(i, &c)
 	}
 	r.forgetPrevious()
 	r.recoverVersion(&c)

@@ -83,7 +83,7 @@ func (r *recordReader) readKinesisData(b []byte, c *Change) bool {
 		r.forgetPrevious()
 		r.Input = page
 	}()
-	next := r.fields(r.SkipSpace(0), c)
+	next := r.readRecordFields(r.SkipSpace(0), c)
 	if next >= 0 {
 		next = r.SkipSpace(next)
 		if next == len(b) {

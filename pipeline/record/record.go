@@ -67,8 +67,8 @@ type recordReader struct {
 	keyIndexes              [2][2]int       // indexes of the key attributes in the new and the old image
 }
 
-// fields reads the object of a record into c. A field that is null counts as absent.
-func (r *recordReader) fields(i int, c *Change) int {
+// readRecordFields reads the object of a record into c. A field that is null counts as absent.
+func (r *recordReader) readRecordFields(i int, c *Change) int {
 	if r.Peek(i) != '{' {
 		return r.Fail(i, errRecord)
 	}
@@ -96,6 +96,7 @@ func (r *recordReader) readFields(i int, c *Change, names map[string]field, prev
 				break
 			}
 		}
+		// The name, as the previous record had it, or as it is written.
 		start := i
 		f, valueAt := r.predictedName(*previous, n, i)
 		if valueAt < 0 {

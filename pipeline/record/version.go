@@ -2,13 +2,10 @@ package record
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
 // Version orders the changes of one item: by the stream's epoch, then by the sequence number, both as numbers. Versions
@@ -129,17 +126,8 @@ func trimZeros(digits string) string {
 
 // allDigits reports whether s has decimal digits only, and at least one.
 func allDigits(s string) bool {
-	const zeros, aboveNines, highBits = 0x3030303030303030, 0x4646464646464646, 0x8080808080808080
-	rest := ddbjson.Bytes(s)
-	for ; len(rest) >= 8; rest = rest[8:] {
-		// If a byte is below '0', the subtraction sets its highest bit. If it is above '9', the addition does.
-		w := binary.LittleEndian.Uint64(rest)
-		if (w|(w-zeros)|(w+aboveNines))&highBits != 0 {
-			return false
-		}
-	}
-	for _, b := range rest {
-		if b-'0' > 9 {
+	for i := range len(s) {
+		if s[i]-'0' > 9 {
 			return false
 		}
 	}

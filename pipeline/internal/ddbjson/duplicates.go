@@ -2,10 +2,7 @@ package ddbjson
 
 import (
 	"bytes"
-	"encoding/binary"
 	"hash/maphash"
-	"math/bits"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
@@ -14,10 +11,8 @@ import (
 // nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other. If
 // there are more names, it hashes them, so that the cost of each name does not grow with their number.
 type nameTable struct {
-	slots []uint16 // hash table: 1 + the index of a name; 0 if the slot is free
-	// seed and keys are random, so that the writers of items cannot choose names with the same hash.
-	seed maphash.Seed
-	keys [2]uint64
+	slots []uint16     // hash table: 1 + the index of a name; 0 if the slot is free
+	seed  maphash.Seed // random, so that the writers of items cannot choose names with the same hash
 }
 
 const (
@@ -66,14 +61,13 @@ func (t *nameTable) duplicateHashed(doc []byte, attrs []Attr) int {
 		t.slots = make([]uint16, size)
 		if t.seed == (maphash.Seed{}) {
 			t.seed = maphash.MakeSeed()
-			t.keys = [2]uint64{rand.Uint64(), rand.Uint64()}
 		}
 	}
 	slots := t.slots[:size]
 	clear(slots)
 	for i := range attrs {
 		name := attrs[i].RawName(doc)
-		slot := int(t.hash(doc[attrs[i].NameStart():], name)) & (size - 1)
+		slot := int(maphash.Bytes(t.seed, name)) & (size - 1)
 		for slots[slot] != 0 {
 			if bytes.Equal(attrs[slots[slot]-1].RawName(doc), name) {
 				return i
@@ -83,28 +77,6 @@ func (t *nameTable) duplicateHashed(doc []byte, attrs []Attr) int {
 		slots[slot] = uint16(i + 1)
 	}
 	return -1
-}
-
-// hash returns the hash of name. text starts with name. Most names have up to 16 bytes, and hash reads such a name from
-// text as two words.
-func (t *nameTable) hash(text, name []byte) uint32 {
-	n := len(name)
-	if n > 16 {
-		return uint32(maphash.Bytes(t.seed, name))
-	}
-	var words [16]byte // buffer for a name at the end of the item
-	if len(text) < len(words) {
-		copy(words[:], text)
-		text = words[:]
-	}
-	low, high := binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[8:])
-	if n <= 8 {
-		low, high = low&(1<<(8*n)-1), 0
-	} else {
-		high &= 1<<(8*(n-8)) - 1
-	}
-	h, l := bits.Mul64(low^t.keys[0], high^t.keys[1]^uint64(n))
-	return uint32(h ^ l)
 }
 
 // duplicateText does the same as indexOfDuplicate, for names with escapes, and for more than maxHashed names. Both are

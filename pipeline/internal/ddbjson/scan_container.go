@@ -41,6 +41,7 @@ func (s *Scanner) members(i, depth int) int {
 		if s.Peek(i) != '"' {
 			return s.Fail(i, ErrToken)
 		}
+		// The name and the type tag, as the previous image had them, or as they are written.
 		var tag Tag
 		var nameEnd, content int
 		escaped := false
@@ -64,6 +65,7 @@ func (s *Scanner) members(i, depth int) int {
 		if next < 0 {
 			return -1
 		}
+		// The comma, or the end of the map. Most JSON has no space around the comma.
 		i = next + 1
 		isCompact := i < len(b) && b[next] == ',' && b[i] == '"'
 		if !isCompact {
@@ -71,6 +73,7 @@ func (s *Scanner) members(i, depth int) int {
 				return -1
 			}
 		}
+		// The entry of the index, with positions from the start of the item.
 		nextName := i // the end of the item after the last member
 		if !ended {
 			nextName++ // after the quote
