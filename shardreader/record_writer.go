@@ -31,21 +31,18 @@ func (l *recordLine) mask(m *mask.Mask) (changed bool) {
 // recordLines returns the records of a page in their order, also those that cannot be decoded.
 func recordLines(p *record.Page) iter.Seq[recordLine] {
 	return func(yield func(recordLine) bool) {
-		undecodable := p.Errors
-		for i := range p.Changes {
-			c := &p.Changes[i]
-			for len(undecodable) > 0 && undecodable[0].Index < int(c.Index) {
-				if !yield(recordLine{raw: undecodable[0].Raw, sequence: undecodable[0].Sequence, undecodable: true}) {
-					return
-				}
+		changes, undecodable := p.Changes, p.Errors
+		for len(changes)+len(undecodable) > 0 {
+			var line recordLine
+			isChange := len(undecodable) == 0 || len(changes) > 0 && int(changes[0].Index) <= undecodable[0].Index
+			if isChange {
+				line = recordLine{raw: changes[0].Raw, sequence: changes[0].Sequence, change: &changes[0]}
+				changes = changes[1:]
+			} else {
+				line = recordLine{raw: undecodable[0].Raw, sequence: undecodable[0].Sequence, undecodable: true}
 				undecodable = undecodable[1:]
 			}
-			if !yield(recordLine{raw: c.Raw, sequence: c.Sequence, change: c}) {
-				return
-			}
-		}
-		for _, e := range undecodable {
-			if !yield(recordLine{raw: e.Raw, sequence: e.Sequence, undecodable: true}) {
+			if !yield(line) {
 				return
 			}
 		}

@@ -20,7 +20,7 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 		case context == inArgument:
 			b.WriteString(strings.NewReplacer(`\`, `\\`, "|", `\|`, "}", `\}`, ":", `\:`).Replace(p.Text))
 		default:
-			return "", "${...} stands within a placeholder, and the environment gives text only"
+			return "", "${...} is within a placeholder, and the environment gives text only"
 		}
 	}
 	return b.String(), ""
@@ -49,31 +49,16 @@ func writeTemplate(b *strings.Builder, text string, context templateContext) tem
 			b.WriteByte(text[i])
 			continue
 		}
-		switch context {
-		case inText:
-			if ch == '{' {
-				context = inHead
-			}
-		case inHead:
-			switch {
-			case ch == '"' && i > 0 && text[i-1] == '[':
-				context = inName
-			case ch == ':':
-				context = inArgument
-			case ch == '}':
-				context = inText
-			}
-		case inName:
-			if ch == '"' {
-				context = inHead
-			}
-		case inArgument:
-			switch ch {
-			case '|':
-				context = inHead
-			case '}':
-				context = inText
-			}
+		opensName := context == inHead && ch == '"' && i > 0 && text[i-1] == '['
+		switch {
+		case opensName:
+			context = inName
+		case context == inHead && ch == ':':
+			context = inArgument
+		case context == inText && ch == '{', context == inName && ch == '"', context == inArgument && ch == '|':
+			context = inHead
+		case ch == '}' && (context == inHead || context == inArgument):
+			context = inText
 		}
 	}
 	return context

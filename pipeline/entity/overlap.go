@@ -42,31 +42,34 @@ func Compare(a, b *Entity) Comparison {
 	if len(attributes) > maxKeyAttributes {
 		return Comparison{} // a table cannot have all these key attributes
 	}
-	texts := make(map[string]string)
-	var example strings.Builder
-	for i, name := range attributes {
+	texts := make(map[string]string) // a key that matches both
+	var example []string
+	for _, name := range attributes {
 		text, ok := commonText(a.pattern(name), b.pattern(name))
 		if !ok {
 			return Comparison{}
 		}
 		texts[name] = text
-		if i > 0 {
-			example.WriteByte(' ')
-		}
-		example.WriteString(name + "=" + strconv.Quote(text))
+		example = append(example, name+"="+strconv.Quote(text))
 	}
-	for _, e := range []*Entity{a, b} {
-		for _, pair := range e.repeatedNames() {
-			if e.text(texts, pair.a) != e.text(texts, pair.b) {
-				return Comparison{Overlap: Unproven}
-			}
-		}
+	if !a.bindsEqually(texts) || !b.bindsEqually(texts) {
+		return Comparison{Overlap: Unproven}
 	}
-	return Comparison{Overlapping, example.String()}
+	return Comparison{Overlapping, strings.Join(example, " ")}
 }
 
-// text returns the text that the name at a position binds in a key. texts has the values of the key attributes, by
-// name.
+// bindsEqually reports whether each name that occurs twice binds equal texts in a key. texts has the values of the key
+// attributes, by name.
+func (e *Entity) bindsEqually(texts map[string]string) bool {
+	for _, pair := range e.repeatedNames() {
+		if e.text(texts, pair.a) != e.text(texts, pair.b) {
+			return false
+		}
+	}
+	return true
+}
+
+// text returns the text that the name at a position binds in a key; see bindsEqually.
 func (e *Entity) text(texts map[string]string, at position) string {
 	k := e.Key[at.key]
 	piece, _ := k.Pattern.partOf(texts[k.Attribute], at.name)

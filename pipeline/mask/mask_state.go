@@ -1,8 +1,10 @@
 package mask
 
 import (
-	"github.com/tablewake/tablewake/pipeline/item"
+	"iter"
 	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/item"
 )
 
 // maskState is the state of a mask at one path of an item. The mask walks from the item to a value, and each step to a
@@ -149,28 +151,28 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 	}
 	switch {
 	case v.Kind() == item.KindM && p[0].Wild == item.AnyMember:
-		for _, e := range v.Members() {
-			if hasMatch(p[1:], e) {
-				return true
-			}
-		}
-		return false
+		return anyMatch(p[1:], v.Members())
 	case v.Kind() == item.KindM && p[0].Index < 0:
 		e, ok := v.Get(p[0].Name)
 		return ok && hasMatch(p[1:], e)
 	case v.Kind() == item.KindL && p[0].Wild == item.AnyElement:
-		for _, e := range v.Elements() {
-			if hasMatch(p[1:], e) {
-				return true
-			}
-		}
-		return false
+		return anyMatch(p[1:], v.Elements())
 	case v.Kind() == item.KindL && p[0].Wild == item.NoWildcard:
 		e, ok := v.Index(p[0].Index)
 		return ok && hasMatch(p[1:], e)
 	default: // v is a set, or a member of one
 		return v.Exists() && v.Kind() != item.KindM && v.Kind() != item.KindL && p[0].IsElement()
 	}
+}
+
+// anyMatch reports whether hasMatch is true for one of the values.
+func anyMatch[K any](p []item.Segment, values iter.Seq2[K, item.Value]) bool {
+	for _, v := range values {
+		if hasMatch(p, v) {
+			return true
+		}
+	}
+	return false
 }
 
 // patternReaches reports whether the pattern matches the path of v, a prefix of the path, or a path inside v.
