@@ -1,10 +1,7 @@
 package coordinator
 
 import (
-	"cmp"
-	"errors"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 )
 
@@ -54,33 +51,10 @@ type Coordinator struct {
 
 // New checks the options and returns a coordinator. It does nothing before its first Step.
 func New(o Options) (*Coordinator, error) {
-	switch {
-	case o.ID == "":
-		return nil, errors.New("coordinator: Options.ID is empty")
-	case len(o.Sources) == 0:
-		return nil, errors.New("coordinator: Options.Sources is empty: name a table or a stream")
-	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 ||
-		o.SyncEvery < 0 || o.MaxIdle < 0 || o.Idle < 0:
-		return nil, errors.New(
-			"coordinator: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
-	case o.CallsPerMonth < 0 || o.MaxCalls < 0 || o.Prefetch < 0 || o.DescribeRate < 0:
-		return nil, errors.New("coordinator: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
+	if err := o.check(); err != nil {
+		return nil, err
 	}
-	o.Name = cmp.Or(o.Name, o.ID)
-	o.Lease = cmp.Or(o.Lease, 6*time.Second)
-	o.Takeover = cmp.Or(o.Takeover, 30*time.Second)
-	o.Handover = cmp.Or(o.Handover, 30*time.Second)
-	o.Retention = cmp.Or(o.Retention, 24*time.Hour)
-	o.Checkpoint = cmp.Or(o.Checkpoint, time.Second)
-	o.ReadEvery = cmp.Or(o.ReadEvery, 500*time.Millisecond)
-	o.SyncEvery = cmp.Or(o.SyncEvery, 5*time.Minute)
-	o.MaxIdle = cmp.Or(o.MaxIdle, 5*time.Second)
-	o.MaxCalls = cmp.Or(o.MaxCalls, 64)
-	o.Prefetch = cmp.Or(o.Prefetch, 64<<20)
-	o.DescribeRate = cmp.Or(o.DescribeRate, 8)
-	if o.Rand == nil {
-		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	}
+	o = o.withDefaults()
 	c := &Coordinator{
 		options: o,
 		calls:   make(map[Call]any),
@@ -96,9 +70,6 @@ func New(o Options) (*Coordinator, error) {
 	}
 	c.quota.seenCount = -1
 	for _, s := range o.Sources {
-		if (s.Table == "") == (s.Stream == "") {
-			return nil, errors.New("coordinator: each of Options.Sources names either a table or a stream")
-		}
 		c.sources = append(c.sources, newSource(s))
 	}
 	c.after(0, c.sendHeartbeat)

@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"cmp"
+	"errors"
 	"math/rand/v2"
 	"time"
 )
@@ -40,6 +42,48 @@ type Options struct {
 	DescribeRate float64 // maximum DescribeStream calls a second of the whole fleet. Default: 8; the service allows 10
 
 	Rand *rand.Rand // source of jitter. Default: seeded by the runtime
+}
+
+// check returns an error for the first option that is missing or out of range.
+func (o *Options) check() error {
+	switch {
+	case o.ID == "":
+		return errors.New("coordinator: Options.ID is empty")
+	case len(o.Sources) == 0:
+		return errors.New("coordinator: Options.Sources is empty: name a table or a stream")
+	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 ||
+		o.SyncEvery < 0 || o.MaxIdle < 0 || o.Idle < 0:
+		return errors.New(
+			"coordinator: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
+	case o.CallsPerMonth < 0 || o.MaxCalls < 0 || o.Prefetch < 0 || o.DescribeRate < 0:
+		return errors.New("coordinator: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
+	}
+	for _, s := range o.Sources {
+		if (s.Table == "") == (s.Stream == "") {
+			return errors.New("coordinator: each of Options.Sources names either a table or a stream")
+		}
+	}
+	return nil
+}
+
+// withDefaults returns the options with the defaults of those that are not set.
+func (o Options) withDefaults() Options {
+	o.Name = cmp.Or(o.Name, o.ID)
+	o.Lease = cmp.Or(o.Lease, 6*time.Second)
+	o.Takeover = cmp.Or(o.Takeover, 30*time.Second)
+	o.Handover = cmp.Or(o.Handover, 30*time.Second)
+	o.Retention = cmp.Or(o.Retention, 24*time.Hour)
+	o.Checkpoint = cmp.Or(o.Checkpoint, time.Second)
+	o.ReadEvery = cmp.Or(o.ReadEvery, 500*time.Millisecond)
+	o.SyncEvery = cmp.Or(o.SyncEvery, 5*time.Minute)
+	o.MaxIdle = cmp.Or(o.MaxIdle, 5*time.Second)
+	o.MaxCalls = cmp.Or(o.MaxCalls, 64)
+	o.Prefetch = cmp.Or(o.Prefetch, 64<<20)
+	o.DescribeRate = cmp.Or(o.DescribeRate, 8)
+	if o.Rand == nil {
+		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	return o
 }
 
 // Source is a table, or one stream.
