@@ -29,21 +29,21 @@ func WaitPassed(
 	lastText := ""
 	for {
 		snapshot, err := read(ctx)
-		if _, isTransient := pipeline.Retryable(err); isTransient {
-			show("the leases cannot be read, and are read again: " + err.Error())
-			if err := pipeline.Sleep(ctx, passedInterval); err != nil {
-				return err
-			}
-			continue
-		}
-		if err != nil {
+		text := ""
+		_, isTransient := pipeline.Retryable(err)
+		switch {
+		case isTransient:
+			text = "the leases cannot be read, and are read again: " + err.Error()
+		case err != nil:
 			return err
+		default:
+			unpassed := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)
+			if len(snapshot.Leases) > 0 && len(unpassed) == 0 {
+				return nil
+			}
+			text = snapshot.waitText(at, unpassed)
 		}
-		unpassed := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)
-		if len(snapshot.Leases) > 0 && len(unpassed) == 0 {
-			return nil
-		}
-		if text := snapshot.waitText(at, unpassed); text != lastText {
+		if text != lastText {
 			lastText = text
 			show(text)
 		}
