@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -16,6 +17,14 @@ var ErrNotEmpty = errs.New(
 // ErrIndexNotEmpty is the error of [Rebuild] for a search index that is not empty.
 var ErrIndexNotEmpty = errs.New(
 	"a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
+
+// GuardRetention returns how long the tombstone or guard of a removed row lives.
+func GuardRetention(cfg *config.Config) time.Duration {
+	if cfg.State == nil {
+		return state.DefaultRetention
+	}
+	return cfg.State.GuardRetention
+}
 
 // rowRetention returns the retention of the store of a view or an aggregate. With [Rebuild] it returns [ErrNotEmpty] if
 // the sink is not empty.
@@ -44,11 +53,7 @@ func (a *assembly) sinkRetention(
 	if err := a.beginRebuild(birth); err != nil {
 		return state.Retention{}, err
 	}
-	var keep time.Duration
-	if a.cfg.State != nil {
-		keep = a.cfg.State.GuardRetention
-	}
-	r, err := state.LoadRetention(ctx, store, keep, a.rebuild || a.backfill != nil)
+	r, err := state.LoadRetention(ctx, store, GuardRetention(a.cfg), a.rebuild || a.backfill != nil)
 	if birth.Made.After(r.Born) {
 		r.Born = birth.Made
 	}

@@ -107,11 +107,10 @@ type PartitionStatus struct {
 	// the time at which reading began.
 	LastPageAt time.Duration
 
-	Paused     bool    // the pipeline requested a pause
-	Ended      bool    // the shard was read to its end
-	Draining   bool    // the lease is being handed over
-	StopReason string  // why the shard is read no further; "" if it is read
-	Load       float64 // bytes a second
+	Paused     bool   // the pipeline requested a pause
+	Ended      bool   // the shard was read to its end
+	Draining   bool   // the lease is being handed over
+	StopReason string // why the shard is read no further; "" if it is read
 }
 
 // Status is the status of a consumer, and of the fleet as it sees it.
@@ -120,10 +119,8 @@ type Status struct {
 	HeartbeatFresh       bool              // the consumer's heartbeats succeed
 	IsLeader             bool              // the consumer leads the fleet: it lists the streams
 	TableRead            bool              // the consumer has read the lease table
-	TableReadAt          time.Duration     // when the last successful read of the lease table was sent
 	LiveConsumers        int               // number of consumers that take leases
-	ActiveLeases         int               // number of leases that some consumer should read now
-	OrphanedLeases       int               // number of active leases that have no owner, or whose owner is gone
+	OrphanedLeases       int               // number of leases to read now that have no owner, or whose owner is gone
 	UnbegunShards        map[string]int    // number of shards that are not begun, by stream ARN: see StoppedUnbegun
 	StreamsListed        bool              // the streams were listed, by this consumer or by another leader
 	CheckpointOverdueFor time.Duration     // how long a checkpoint is overdue; 0 if less than about Options.Lease
@@ -137,7 +134,7 @@ func (c *Coordinator) Status() Status {
 	knowsLeases := c.refresh.succeeded && c.table.rows.len() > 0
 	s := Status{
 		Member: c.member(), HeartbeatFresh: c.heartbeatFresh(), IsLeader: c.leads(), TableRead: c.refresh.succeeded,
-		TableReadAt: c.refresh.lastSent, LiveConsumers: len(c.liveConsumers()), UnreadReason: c.unreadReason,
+		LiveConsumers: len(c.liveConsumers()), UnreadReason: c.unreadReason,
 		CheckpointOverdueFor: c.surveyAssignments().overdueFor, TableUnreadFor: c.tableUnreadFor(),
 		StreamsListed: c.syncs.succeeded || knowsLeases && !c.leads(),
 	}
@@ -147,11 +144,8 @@ func (c *Coordinator) Status() Status {
 	}
 	s.UnbegunShards = nilIfEmpty(unbegun)
 	for _, r := range c.table.rows.all() {
-		if c.isActive(r) {
-			s.ActiveLeases++
-			if r.Owner == "" || !c.alive(r.Owner) {
-				s.OrphanedLeases++
-			}
+		if c.isActive(r) && (r.Owner == "" || !c.alive(r.Owner)) {
+			s.OrphanedLeases++
 		}
 		if r.assignment != nil {
 			s.Partitions = append(s.Partitions, r.assignment.status())
@@ -168,7 +162,6 @@ func (a *assignment) status() PartitionStatus {
 		Opened: a.start.gotPage, Behind: a.mayHaveUnread() || a.phase == confirming,
 		Failures: int(a.failedCalls), FailingSince: a.readFailure.at, LastPageAt: a.lastPageAt,
 		Paused: a.paused, Ended: a.childSearch != nil, Draining: a.phase == draining, StopReason: a.stopReason,
-		Load: a.load.rate,
 	}
 	if len(a.inFlight.pages) > 0 {
 		s.OldestPending = a.inFlight.pages[0].oldestTime

@@ -40,7 +40,6 @@ type CompactOptions struct {
 	DryRun bool    // only report the work
 
 	TableInKey bool                  // the same as in ReadOptions
-	TempDir    string                // the same as in ReadOptions
 	Progress   func(CompactProgress) // called after each large object. Default: no call
 }
 
@@ -287,7 +286,7 @@ func (c *compaction) largeObject(ctx context.Context, set *objectSet) (o Object,
 			}
 		}
 	}
-	read := ReadOptions{TableInKey: c.o.TableInKey, TempDir: c.o.TempDir, rows: true}
+	read := ReadOptions{TableInKey: c.o.TableInKey, rows: true}
 	for same, err := range readGroups(ctx, c.o.Store, read, iter.Seq2[Info, error](infos)) {
 		if err != nil {
 			return Object{}, nil, err

@@ -1,11 +1,9 @@
 package aws
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -16,7 +14,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/s3"
 	"github.com/tablewake/tablewake/sinks/deadletter/sqs"
 	"github.com/tablewake/tablewake/sinks/internal/openstores"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // DeadLetters opens the store of dead letters that the file names. It returns nil if the file names no store.
@@ -81,9 +78,5 @@ func (b *Bundle) createLetterBucket(ctx context.Context, cfg *config.Config, buc
 	if hasArchive {
 		return store.Create(ctx)
 	}
-	var retention time.Duration
-	if cfg.State != nil {
-		retention = cfg.State.GuardRetention
-	}
-	return store.CreateExpiring(ctx, cmp.Or(retention, state.DefaultRetention))
+	return store.CreateExpiring(ctx, sinks.GuardRetention(cfg))
 }

@@ -21,8 +21,11 @@ func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) 
 		return nil, err
 	}
 	store, err := b.publisher(ctx, s.Notify, large)
-	if err != nil || cfg.State == nil {
-		return store, err
+	if err != nil {
+		return nil, err
+	}
+	if cfg.State == nil {
+		return store, nil
 	}
 	db, err := b.stateDB(ctx, cfg)
 	if err != nil {

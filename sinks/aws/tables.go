@@ -75,8 +75,14 @@ func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 	return t, false
 }
 
+// rowStore is a store of the rows of views and of aggregates.
+type rowStore interface {
+	view.Store
+	view.GroupStore
+}
+
 // openRows opens a table whose rows change in the same transactions as rows of the state table.
-func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (*dynamo.Store, error) {
+func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (rowStore, error) {
 	if cfg.State == nil {
 		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own" +
 			t.alternative)
@@ -92,7 +98,7 @@ func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (
 	if err != nil {
 		return nil, err
 	}
-	return openstores.Open(b.opened, fmt.Sprint("rows of ", cfg.Name, " ", table, keyTypes), func() (*dynamo.Store, error) {
+	return openstores.Open(b.opened, fmt.Sprint("rows of ", cfg.Name, " ", table, keyTypes), func() (rowStore, error) {
 		// the sinks that share a table also share the check
 		store, err := dynamo.New(db)
 		if err != nil || b.lookOnly {
@@ -124,16 +130,15 @@ func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t row
 // selfGuardedRows opens a table whose rows guard themselves, with their tombstones in place. The table may be in
 // another account or Region than the state table. The file may also name no state table.
 func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
-	options := statedynamo.Options{Client: b.tableClient(t), Table: "none", Pipeline: cfg.Name} // Table is never used
 	var db *statedynamo.DB
 	var err error
 	if cfg.State != nil {
 		if db, err = b.stateDB(ctx, cfg); err != nil {
 			return nil, err
 		}
-		options.Retention = cfg.State.GuardRetention
 	}
-	rows, err := statedynamo.New(options)
+	rows, err := statedynamo.New(statedynamo.Options{Client: b.tableClient(t), Table: "none", // never used
+		Pipeline: cfg.Name, Retention: sinks.GuardRetention(cfg)})
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +245,7 @@ func (b *Bundle) stateDB(ctx context.Context, cfg *config.Config) (*statedynamo.
 				return nil, err
 			}
 			db, err := statedynamo.New(statedynamo.Options{Client: b.dynamodb, Table: cfg.State.Table.Name, Pipeline: cfg.Name,
-				Retention: cfg.State.GuardRetention})
+				Retention: sinks.GuardRetention(cfg)})
 			if err != nil {
 				return nil, err
 			}

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -14,9 +13,8 @@ const auditsLetters = "dead letters explain differences; they are read, and stay
 // the runner, too.
 func (w *writer) audit() {
 	w.auditSource()
-	bucket := cmp.Or(w.options.ExportBucket, "EXPORT-BUCKET")
-	w.allow("ExportObjects", "--export reads an export", []string{"s3:GetObject"}, w.bucket(bucket, "/*"))
-	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
+	w.allow("ExportObjects", "--export reads an export", []string{"s3:GetObject"}, w.bucket(exportBucket, "/*"))
+	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(exportBucket, ""))
 	if l := w.cfg.Leases; l != nil && l.Table.Name != "" {
 		w.allow("Leases", "it sees how far consumers are", readLeaseActions, w.table(l.Table))
 	}

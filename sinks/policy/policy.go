@@ -47,9 +47,6 @@ type Options struct {
 	// ACCOUNT, and amazonaws.com, or amazonaws.com.cn in the partition aws-cn.
 	Partition, Region, Account, Suffix string
 
-	// ExportBucket is the bucket of exports, for Backfill and Audit. Default: EXPORT-BUCKET
-	ExportBucket string
-
 	// Names replaces the names of tables, buckets, queues and buses in ARNs. The new names may be references to
 	// resources of a template. Pipeline replaces the name of the pipeline. Default: the names of the file.
 	Names    map[string]string

@@ -58,6 +58,9 @@ func (w *writer) addStreams() {
 		w.sourceTables()...)
 }
 
+// exportBucket is the placeholder for the bucket of exports, which the configuration does not name.
+const exportBucket = "EXPORT-BUCKET"
+
 // snapshots adds the rights to read the contents of the source tables, and to find out how far the stream is read.
 func (w *writer) snapshots() {
 	tables := w.sourceTables()
@@ -72,12 +75,11 @@ func (w *writer) snapshots() {
 	if w.cfg.Source.Kinesis == "" && w.looksUpStreams() {
 		w.listStreams()
 	}
-	bucket := cmp.Or(w.options.ExportBucket, "EXPORT-BUCKET")
 	w.allow("Export", "--start-export requests an export", exportActions, tables...)
 	w.allow("ExportStatus", "it waits for the export", exportStatusActions, exports...)
 	w.allow("ExportObjects", "DynamoDB writes the export with these rights, and --export reads it", exportObjectActions,
-		w.bucket(bucket, "/*"))
-	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
+		w.bucket(exportBucket, "/*"))
+	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(exportBucket, ""))
 	switch l := w.cfg.Leases; {
 	case l == nil:
 		w.allow("Function", "--function sees when a function was changed", functionActions, w.arn("lambda", "function:*"))

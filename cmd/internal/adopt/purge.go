@@ -11,6 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -56,10 +57,7 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	retention := state.DefaultRetention
-	if cfg.State != nil {
-		retention = cfg.State.GuardRetention
-	}
+	retention := sinks.GuardRetention(cfg)
 	t := target.Flags{Live: true}
 	opened, err := t.Open(ctx, cfg, s.Err, false)
 	if err != nil {

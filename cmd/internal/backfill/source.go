@@ -236,11 +236,7 @@ func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
 	if !j.selection.keepsState() {
 		return nil
 	}
-	var configured time.Duration
-	if j.cfg.State != nil {
-		configured = j.cfg.State.GuardRetention
-	}
-	retention, err := state.LoadRetention(ctx, j.stateStore, configured, false)
+	retention, err := state.LoadRetention(ctx, j.stateStore, sinks.GuardRetention(j.cfg), false)
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func healthPatience(cfg *config.Config) time.Duration {
 // healthFacts is the [health.Source] of a consumer that runs.
 func (c *consumerRun) healthFacts(context.Context) (health.Facts, error) {
 	h := c.consumer.Health()
-	f := health.Facts{Live: h.Live, Ready: h.Ready, Reasons: h.Reasons, Stuck: len(h.Stuck)}
+	f := health.Facts{Live: h.Live, Ready: h.Ready, Reasons: h.Reasons}
 	if !h.Live {
 		return f, nil // the calls below need locks that a hanging consumer may hold
 	}

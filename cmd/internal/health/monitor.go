@@ -28,7 +28,6 @@ type Facts struct {
 	HeartbeatsSucceed bool   // its heartbeats succeed
 	HasReadLeases     bool   // it has read the leases
 	Leaving           bool   // it drains before a stop
-	Stuck             int    // shards that it owns and cannot read
 	Shards            int    // shards that it reads
 	Stopped           int    // number of Shards that are stopped, for example at a gap
 	Unbegun           int    // shards that it does not begin because of a gap before them

@@ -31,7 +31,7 @@ func TestVerdict(t *testing.T) {
 	})
 	slow := with(func(f *health.Facts) { f.Pending, f.Slowest = 6, "orders" })
 	starting := &health.Facts{Live: true, Reasons: []string{"nothing is read yet"}}
-	failing := with(func(f *health.Facts) { f.Stuck, f.Ready, f.Reasons = 3, false, []string{"3 of 3 shards are stuck"} })
+	failing := with(func(f *health.Facts) { f.Ready, f.Reasons = false, []string{"3 of 3 shards are stuck"} })
 	for name, tt := range map[string]struct {
 		steps       []step
 		at          time.Duration

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/policy"
-	"github.com/tablewake/tablewake/sinks/state"
 )
 
 //go:embed storage.yaml.tmpl
@@ -108,13 +108,7 @@ func (s *storage) StackName() string { return strings.ReplaceAll(s.Config.Name, 
 
 // LetterDays returns the number of days after which dead letters expire. Sinks would refuse older changes for their
 // age.
-func (s *storage) LetterDays() int {
-	retention := state.DefaultRetention
-	if s.Config.State != nil {
-		retention = s.Config.State.GuardRetention
-	}
-	return int(retention / (24 * time.Hour))
-}
+func (s *storage) LetterDays() int { return int(sinks.GuardRetention(s.Config) / (24 * time.Hour)) }
 
 // newStorage returns the storage of the configuration, without the lease table of consumers.
 func newStorage(cfg *config.Config) *storage {

@@ -33,10 +33,9 @@ var _ RequestClient = (*dynamodb.Client)(nil)
 
 // RequestOptions configure the request of an export.
 type RequestOptions struct {
-	TableARN    string
-	Bucket      string
-	BucketOwner string // account of the bucket. Default: the caller's account
-	Prefix      string // prefix of the objects. Default: none
+	TableARN string
+	Bucket   string
+	Prefix   string // prefix of the objects. Default: none
 
 	// Time is the time of the export. It is rounded up to whole seconds. For a sink that was added, Time is the sink's
 	// floor plus the clock skew, or later. The floor is the time from which on the stream writes to the sink. Required
@@ -95,7 +94,7 @@ func Request(ctx context.Context, client RequestClient, o RequestOptions) (Reque
 		return Requested{}, err
 	}
 	in := &dynamodb.ExportTableToPointInTimeInput{
-		TableArn: aws.String(o.TableARN), S3Bucket: aws.String(o.Bucket), S3BucketOwner: nilIfEmpty(o.BucketOwner),
+		TableArn: aws.String(o.TableARN), S3Bucket: aws.String(o.Bucket),
 		S3Prefix:   nilIfEmpty(strings.Trim(o.Prefix, "/")),
 		ExportTime: aws.Time(at), ExportType: types.ExportTypeFullExport, ExportFormat: types.ExportFormatDynamodbJson,
 		ClientToken: nilIfEmpty(o.ClientToken), FilterSpecification: filterSpec(o.Narrowing),

@@ -33,8 +33,7 @@ type Options struct {
 	Prefix   string     // beginning of the objects' keys; a slash is added if missing. Default: none
 	Pipeline string     // required: name of the pipeline; the store has only the letters of this pipeline
 
-	KMSKey      string // KMS key that encrypts the objects. Default: the bucket's encryption
-	Concurrency int    // number of concurrent requests of a call. Default: 16
+	Concurrency int // number of concurrent requests of a call. Default: 16
 }
 
 // Store stores the dead letters of one pipeline in a bucket. It is safe for concurrent use.
@@ -109,9 +108,6 @@ func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) er
 	in := &s3.PutObjectInput{
 		Bucket: &s.Bucket, Key: new(s.Prefix + name), Body: bytes.NewReader(body),
 		ContentType: new("application/json"), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32,
-	}
-	if s.KMSKey != "" {
-		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &s.KMSKey
 	}
 	out, err := s.Client.PutObject(ctx, in)
 	if err == nil {

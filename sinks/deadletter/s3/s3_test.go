@@ -368,25 +368,6 @@ func TestRead_LaterPageFails(t *testing.T) {
 	}
 }
 
-// Put encrypts objects with the given KMS key.
-func TestPut_KMS(t *testing.T) {
-	var headers []string
-	o := func(o *s3.Options) { o.KMSKey = "alias/dead" }
-	s := open(t, newBucket(t), func(op string, r *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {
-		if op == "PUT" {
-			headers = append(headers, r.Header.Get("X-Amz-Server-Side-Encryption")+" "+r.Header.Get("X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id"))
-			resp := awstest.Answer(r, 200, "", "")
-			resp.Header.Set("ETag", `"tag"`)
-			return resp, nil
-		}
-		return send(body)
-	}, o)
-	put(t, s, 1)
-	if got := strings.Join(headers, ", "); got != "aws:kms alias/dead" {
-		t.Errorf("the object is put with %q", got)
-	}
-}
-
 func TestErrors(t *testing.T) {
 	bucket := newBucket(t)
 	c := client(t, nil)
