@@ -74,28 +74,33 @@ func (r *run) decodeLine(letter *pipeline.DeadLetter) (*record.Change, error) {
 	return &page.Changes[0], nil
 }
 
-// decodeAgain tries to decode the letters of undecodable records. If a record can be decoded now, decodeAgain stores a
-// letter for each sink, and counts that letter in the mark of its key. Then it removes the old letter. A sink that
-// ignores the change gets a letter too. It ignores the letter when it is delivered.
+// decodeAgain tries to decode the selected letters of undecodable records. If a record can be decoded now, decodeAgain
+// stores a letter for each sink, and counts that letter in the mark of its key. Then it removes the old letter. A sink
+// that ignores the change gets a letter too. It ignores the letter when it is delivered.
 func (r *run) decodeAgain(ctx context.Context) error {
-	discards := r.Discard && r.Sink == "" && !r.DryRun
+	discards := r.Discard && r.Sink == ""
 	r.report.Undecodable = 0
 	for letter, err := range r.Letters.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		if letter.Sink != "" || !r.inScope(&letter) {
+		if letter.Sink != "" || !r.inScope(&letter) || !r.isSelected(letter.Class) {
 			continue
 		}
 		id := deadletter.ID(&letter)
-		if discards && r.isSelected(letter.Class) {
+		if discards && !r.DryRun {
 			if err := r.Letters.Remove(ctx, []string{id}); err != nil {
 				return err
 			}
+		}
+		if discards {
 			r.report.Discarded++
 			continue
 		}
-		change, cause := r.decodeSelected(&letter)
+		change, cause := r.decode(&letter)
+		if cause == nil {
+			cause = r.checkFilled(&letter)
+		}
 		if cause == nil {
 			if err := r.splitBySink(ctx, &letter, id, change); err != nil {
 				return err
@@ -109,19 +114,6 @@ func (r *run) decodeAgain(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// decodeSelected decodes the record of an undecodable letter again. The error says why the letter stays: it is not
-// selected, its record still cannot be decoded, or the pipeline has none of its sinks.
-func (r *run) decodeSelected(letter *pipeline.DeadLetter) (*record.Change, error) {
-	if !r.isSelected(letter.Class) {
-		return nil, errs.New("it is not of the class that was asked for")
-	}
-	change, err := r.decode(letter)
-	if err != nil {
-		return nil, err
-	}
-	return change, r.checkFilled(letter)
 }
 
 // splitBySink replaces the letter of an undecodable record by one letter for each sink. change is the record, which can

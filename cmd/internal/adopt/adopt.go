@@ -85,7 +85,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}
 	for _, name := range o.sinks {
 		if _, known := cfg.Sink(name); !known {
-			return cli.Usagef("--sink %q: %s has no such sink", name, cfg.File)
+			return cli.UnknownSink(cfg, "sink", name, "")
 		}
 	}
 	o.ReadOnly = true

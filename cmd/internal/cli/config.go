@@ -37,6 +37,21 @@ func SourceTable(cfg *config.Config, name string) (config.Table, error) {
 	return config.Table{}, Usagef("--table %q: the source has %s", name, strings.Join(names, ", "))
 }
 
+// UnknownSink returns the usage error of a flag that names a sink that cfg does not have. It names a similar sink.
+func UnknownSink(cfg *config.Config, flag, name, advice string) error {
+	var names []string
+	for i := range cfg.Sinks {
+		names = append(names, cfg.Sinks[i].Name)
+	}
+	text := fmt.Sprintf("--%s %q: %s has no such sink", flag, name, cfg.File)
+	for _, hint := range []string{NearName(name, names), advice} {
+		if hint != "" {
+			text += "; " + hint
+		}
+	}
+	return Usagef("%s", text)
+}
+
 // LoadConfig reads and validates a configuration file. The default file is tablewake.yaml in the working directory.
 func LoadConfig(file string) (*config.Config, error) {
 	if file == "" {

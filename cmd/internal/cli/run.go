@@ -128,7 +128,7 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		hint := "see `" + c.CommandPath() + " --help`"
 		if flagErr, ok := errors.AsType[namedFlagError](err); ok {
-			hint = cmp.Or(nearFlag(c, flagErr.GetSpecifiedName()), hint)
+			hint = cmp.Or(NearName("--"+flagErr.GetSpecifiedName(), flagNames(c)), hint)
 		}
 		return Usagef("%w; %s", err, hint)
 	})
@@ -199,9 +199,9 @@ func flagNames(c *cobra.Command) (names []string) {
 	return names
 }
 
-// nearFlag returns a hint such as "did you mean --sink?", or "" if no flag has a similar name.
-func nearFlag(c *cobra.Command, name string) string {
-	hint := yamlbind.Hint("--"+name, flagNames(c), "")
+// NearName returns a hint such as "did you mean orders?", or "" if none of the names is similar.
+func NearName(name string, names []string) string {
+	hint := yamlbind.Hint(name, names, "")
 	if !strings.HasPrefix(hint, "did you mean") {
 		return ""
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
@@ -85,7 +86,7 @@ stay until --to moves them to another sink, or --discard removes them.`,
 	f.StringVar(&o.sink, "sink", "", "only letters of this sink")
 	f.StringVar(&o.to, "to", "", "move the letters of --sink, which the file no longer has, to this sink")
 	f.StringVar(&o.key, "key", "", "only letters of this item; its key as --list shows it")
-	f.StringSliceVar(&o.classes, "class", nil, "only letters of these classes: "+classes)
+	f.StringSliceVar(&o.classes, "class", nil, "only letters of these classes: "+classList)
 	f.BoolVar(&o.list, "list", false, "show the letters, without delivering any")
 	f.StringVar(&o.show, "show", "", "show the letter with this ID with all its data, without delivering any")
 	f.BoolVar(&o.unmasked, "unmasked", false, "with --list or --show: do not mask sensitive attributes")
@@ -97,7 +98,13 @@ stay until --to moves them to another sink, or --discard removes them.`,
 	return c
 }
 
-const classes = "undecodable, filter, detector, plan, write, collision, panic, held or quarantined"
+// classes are the usual classes of letters. A sink may have others.
+var classes = []string{
+	"undecodable", "filter", "detector", "plan", "write", "collision", "panic", "held", "quarantined",
+}
+
+// classList is the usual classes, for people.
+var classList = yamlbind.Enumerate(classes, "or")
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	cfg, err := o.Input.Load()
@@ -148,10 +155,10 @@ func (o *options) check(cfg *config.Config) error {
 	case o.to != "" && !isUnknownSink:
 		return cli.Usagef("--to moves the letters of a sink that %s no longer has: name it with --sink", cfg.File)
 	case o.to != "" && !hasTo:
-		return cli.Usagef("--to %q: %s has no such sink", o.to, cfg.File)
+		return cli.UnknownSink(cfg, "to", o.to, "")
 	case o.to == "" && isUnknownSink && !o.discard && !o.list:
-		return cli.Usagef(
-			"--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
+		return cli.UnknownSink(cfg, "sink", o.sink,
+			"--to SINK moves its letters to one that it has, --discard removes them, --list shows them")
 	}
 	return o.Check()
 }

@@ -3,6 +3,7 @@ package redrive
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
@@ -24,8 +25,13 @@ func (o *options) printReport(s cli.Streams, r redrive.Report) error {
 // writeNone says that no letter is selected, and how to see the classes and keys of the existing letters.
 func (o *options) writeNone(w io.Writer) {
 	fmt.Fprintln(w, "there are no such dead letters")
+	for _, class := range o.classes {
+		if hint := cli.NearName(class, classes); hint != "" && !slices.Contains(classes, class) {
+			fmt.Fprintf(w, "--class %s: %s\n", class, hint)
+		}
+	}
 	if len(o.classes) > 0 {
-		fmt.Fprintln(w, "the usual classes of --class are "+classes+"; --list without it shows each letter's class")
+		fmt.Fprintln(w, "the usual classes of --class are "+classList+"; --list without it shows each letter's class")
 	}
 	if o.key != "" {
 		fmt.Fprintln(w, "--key takes the whole key of an item; --list --unmasked without it shows each letter's key")
@@ -60,7 +66,7 @@ func (o *options) write(w io.Writer, r redrive.Report) {
 		{superseded, "superseded: the sink has a newer version of their items"},
 		{r.Decoded, "could not be decoded before and can now"},
 		{r.Undecodable, "still cannot be decoded"},
-		{r.Discarded, "that could not be decoded discarded"},
+		{r.Discarded, "that could not be decoded " + cli.Choose(o.dryRun, "would be discarded", "discarded")},
 	} {
 		if line.letters > 0 {
 			fmt.Fprintf(w, "%s %s\n", cli.Thousands(int64(line.letters)), line.text)
