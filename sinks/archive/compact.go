@@ -224,22 +224,14 @@ func (c *compaction) mergeableSets(ctx context.Context, infos []Info) ([]*object
 
 // mergeSet replaces the objects of a set by one object.
 func (c *compaction) mergeSet(ctx context.Context, set *objectSet) error {
-	c.progress.Large++
-	c.progress.Objects += int64(len(set.infos))
-	names := make([]string, 0, len(set.infos))
-	for _, info := range set.infos {
-		c.progress.Bytes += info.Size
-		names = append(names, info.Name)
-	}
 	if c.o.DryRun {
+		c.progress.addMerged(set, 0)
 		return nil
 	}
-
 	large, digest, err := c.largeObject(ctx, set)
 	if err != nil {
 		return err
 	}
-	c.progress.LargeBytes += int64(len(large.Body))
 	if err := putOrRestore(ctx, c.o.Store, large); err != nil {
 		return err
 	}
@@ -250,9 +242,27 @@ func (c *compaction) mergeSet(ctx context.Context, set *objectSet) error {
 	if !bytes.Equal(storedDigest, digest) {
 		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", large.Name)
 	}
-	// if one small object already has all lines, it is the large object itself
-	names = slices.DeleteFunc(names, func(name string) bool { return name == large.Name })
-	return c.o.Store.Remove(ctx, names)
+	var names []string
+	for _, info := range set.infos {
+		if info.Name != large.Name { // otherwise one small object already has all lines
+			names = append(names, info.Name)
+		}
+	}
+	if err := c.o.Store.Remove(ctx, names); err != nil {
+		return err
+	}
+	c.progress.addMerged(set, int64(len(large.Body)))
+	return nil
+}
+
+// addMerged counts the objects of a set as replaced by one object of size bytes.
+func (p *CompactProgress) addMerged(set *objectSet, size int64) {
+	p.Large++
+	p.LargeBytes += size
+	p.Objects += int64(len(set.infos))
+	for _, info := range set.infos {
+		p.Bytes += info.Size
+	}
 }
 
 // lineWriter builds an object of lines. A line is JSON, or an encoded row.

@@ -67,6 +67,22 @@ func lines(t *testing.T, m *memory) []string {
 	return slices.Compact(all)
 }
 
+// Objects count as replaced only when they are.
+func TestCompact_Failed(t *testing.T) {
+	for name, breaks := range map[string]func(*tagging){
+		"before the small objects are removed": func(s *tagging) { s.crash = errors.New("crash") },
+		"at a damaged object":                  func(s *tagging) { s.objects[s.names()[3]] = []byte("x") },
+	} {
+		store := tagging{memory: &memory{}}
+		scattered(t, store.memory, 10)
+		breaks(&store)
+		p, err := archive.Compact(t.Context(), archive.CompactOptions{Store: store})
+		if err == nil || p.Large != 0 || p.Objects != 0 || p.Bytes != 0 || p.LargeBytes != 0 {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+	}
+}
+
 func TestCompact(t *testing.T) {
 	store := &memory{}
 	want := scattered(t, store, 100)

@@ -81,7 +81,9 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 		Progress:   func(p archive.CompactProgress) { bar.Update(p.Objects, 0) },
 	})
 	bar.End()
-	err = cmp.Or(err, o.printProgress(s, done))
+	if err == nil || done.Large > 0 || o.format == cli.FormatJSON {
+		err = cmp.Or(err, o.printProgress(s, done))
+	}
 	if err != nil && ctx.Err() != nil {
 		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted; the same command continues: %w", err))
 	}
