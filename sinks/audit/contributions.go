@@ -81,14 +81,15 @@ func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq
 		return noEntries(err)
 	}
 	d := new(digester)
+	contributionEntries := func(dst []Entry, c *state.ItemContribution) ([]Entry, error) {
+		dst = appendContribution(dst, c, d.contributionDigest(c.Shares))
+		if s.keepsExpired() {
+			return dst, nil
+		}
+		return s.appendShares(dst, d, c), nil
+	}
 	contributions := storedEntries(s.spec.Name+": contributions", lister.ListContributions(ctx, s.target.State(), l),
-		func(c *state.ItemContribution, yield func(Entry)) error {
-			yieldContribution(c, d.contributionDigest(c.Shares), yield)
-			if !s.keepsExpired() {
-				s.yieldShares(d, c, yield)
-			}
-			return nil
-		})
+		contributionEntries)
 	if s.keepsExpired() {
 		return contributions
 	}
@@ -98,26 +99,29 @@ func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq
 // keepsExpired reports whether expired items still count in their groups, although they have no contribution any more.
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
-// yieldContribution yields a contribution. It leaves out a contribution that stores only a hash of its item. Compare
-// finds such a contribution by the item.
-func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry)) {
-	if c.Item != "" {
-		yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest})
+// appendContribution appends the entry of a contribution. It leaves out a contribution that stores only a hash of its
+// item. Compare finds such a contribution by the item.
+func appendContribution(dst []Entry, c *state.ItemContribution, digest Digest) []Entry {
+	if c.Item == "" {
+		return dst
 	}
+	return append(dst,
+		Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest})
 }
 
-// yieldShares yields the part that a contribution adds to each of its groups. A contribution that does not fit the
+// appendShares appends the part that a contribution adds to each of its groups. A contribution that does not fit the
 // aggregate adds nothing; Compare reports it.
-func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry)) {
+func (s *groupSink) appendShares(dst []Entry, d *digester, c *state.ItemContribution) []Entry {
 	changes, err := s.aggregate.GroupChanges(c.Item, c.Contribution)
 	if err != nil {
-		return
+		return dst
 	}
 	for i := range changes {
 		change := &changes[i]
 		digest := d.groupHalves(change.Shares, change.Counts, change.Sums, change.Members).digest()
-		yield(Entry{Kind: Group, Place: string(change.Row), Share: true, Digest: digest})
+		dst = append(dst, Entry{Kind: Group, Place: string(change.Row), Share: true, Digest: digest})
 	}
+	return dst
 }
 
 // Compare compares the contribution of an item. It ignores groups in places, because CompareGroups compares groups.
@@ -134,7 +138,8 @@ func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entr
 		return s.unplannable(ctx, c, err)
 	}
 	isFiltered := len(ops) == 0 // a filter drops the item
-	if isFiltered && !slices.ContainsFunc(places, func(e Entry) bool { return e.Kind == Contribution }) {
+	isStored := slices.ContainsFunc(places, func(e Entry) bool { return e.Kind == Contribution })
+	if isFiltered && !isStored {
 		return nil, nil
 	}
 	f, err := s.compareContribution(ctx, c, want)
@@ -197,28 +202,28 @@ func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, w
 	}
 	stored := contributions[0]
 	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
-		Version: stored.Version, Verdict: Equal, FoundText: countsText(len(stored.Shares))}
+		Version: stored.Version, Verdict: Equal, FoundText: "nothing"}
 	isStored := !stored.Version.IsZero()
-	if !isStored {
-		f.FoundText = "nothing"
+	if isStored {
+		f.FoundText = countsText(len(stored.Shares))
 	}
+	countsUnexpectedly := !f.Expected && isStored && len(stored.Shares) > 0
+	mayHaveExpired := c.Removed() && s.keepsExpired()
 	switch {
 	case f.Expected && !isStored:
 		f.Verdict = Missing
 	case f.Expected:
 		f.setDifferences(s.shareDifferences(c, stored.Shares, want), "")
-	case !isStored || len(stored.Shares) == 0:
-		f.Verdict = Equal
-	case c.Removed() && s.keepsExpired():
+	case countsUnexpectedly && mayHaveExpired:
 		f.Verdict, f.Reason = Skipped,
 			"the item is gone, and the aggregate keeps expired items: it is unknown whether it expired"
-	default:
+	case countsUnexpectedly:
 		f.Verdict = Extra
 	}
 	return f, nil
 }
 
-// countsText says for people how often an item counts.
+// countsText says for people how often an item counts. n is the number of its shares.
 func countsText(n int) string {
 	switch n {
 	case 0:

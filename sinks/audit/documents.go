@@ -128,19 +128,19 @@ func (s *documentSink) storedDocuments(
 	index string, listed iter.Seq2[search.ListedDocument, error],
 ) iter.Seq2[Entry, error] {
 	d := new(digester)
-	return storedEntries(s.spec.Name+": index "+index, listed, func(doc *search.ListedDocument, yield func(Entry)) error {
+	documentEntry := func(dst []Entry, doc *search.ListedDocument) ([]Entry, error) {
 		digest, err := d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.DifferingCopy)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		e := Entry{Kind: Document, Place: documentPlace(index, doc.Routing, doc.ID), Version: doc.Version, Digest: digest}
 		isMaskedKey := s.mask != nil && strings.Contains(string(doc.Item), maskedPrefix)
 		if !isMaskedKey {
 			e.Item = doc.Item
 		}
-		yield(e)
-		return nil
-	})
+		return append(dst, e), nil
+	}
+	return storedEntries(s.spec.Name+": index "+index, listed, documentEntry)
 }
 
 // foreignDocument describes the birth in a document that was written to another output of the sink. A birth is the

@@ -21,10 +21,9 @@ func (s *groupSink) storedGroups(ctx context.Context, d *digester, l state.Listi
 		return noEntries(err)
 	}
 	return storedEntries(s.spec.Name+": groups", lister.ListGroups(ctx, s.target, s.aggregate.Values(), l),
-		func(g *view.Group, yield func(Entry)) error {
+		func(dst []Entry, g *view.Group) ([]Entry, error) {
 			digest := d.group(g, s.unexpectedParts(g))
-			yield(Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: digest})
-			return nil
+			return append(dst, Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: digest}), nil
 		})
 }
 
@@ -255,6 +254,7 @@ func (s *groupSink) compareGroup(g *comparedGroup) {
 	f.Version, f.Revision = stored.Version, stored.Revision
 	f.Expected = sum.shares > 0
 	isStored := stored.Row != ""
+	hasRow := isStored && stored.Item.Exists() // otherwise only members of the group may be stored
 	f.FoundText = "a row"
 	switch {
 	case sum.hasUnknownItem:
@@ -263,7 +263,7 @@ func (s *groupSink) compareGroup(g *comparedGroup) {
 		f.Verdict, f.FoundText = Equal, "nothing"
 	case !f.Expected:
 		f.Verdict = Extra
-	case !isStored || !stored.Item.Exists():
+	case !hasRow:
 		f.Verdict, f.FoundText = Missing, "nothing"
 	default:
 		f.Verdict = Equal

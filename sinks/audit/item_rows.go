@@ -123,9 +123,8 @@ func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.
 	}
 	d := new(digester)
 	contributions := storedEntries(s.spec.Name+": contributions", lister.ListContributions(ctx, s.target.State(), l),
-		func(c *state.ItemContribution, yield func(Entry)) error {
-			yieldContribution(c, d.contributionDigest(s.comparableShares(c.Shares)), yield)
-			return nil
+		func(dst []Entry, c *state.ItemContribution) ([]Entry, error) {
+			return appendContribution(dst, c, d.contributionDigest(s.comparableShares(c.Shares))), nil
 		})
 	return seq.Concat(s.storedRows(ctx, l), contributions)
 }
@@ -144,10 +143,10 @@ func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []E
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	findings := compared.rowFindings
-	if c != nil {
-		findings = slices.Insert(findings, 0, s.compareContribution(c, &compared))
+	if c == nil { // without the item its contribution is unknown
+		return compared.rowFindings, nil
 	}
+	findings := slices.Concat([]Finding{s.compareContribution(c, &compared)}, compared.rowFindings)
 	return s.completeFindings(ctx, c, findings)
 }
 

@@ -138,15 +138,15 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing) iter.Seq2[Ent
 		return noEntries(err)
 	}
 	d := new(digester)
-	return storedEntries(s.spec.Name, lister.ListRows(ctx, s.target, l), func(r *view.Row, yield func(Entry)) error {
+	rowEntry := func(dst []Entry, r *view.Row) ([]Entry, error) {
 		row, err := state.MakeRow(r.PK, r.SK)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		digest := s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.DifferingCopy)
-		yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: digest})
-		return nil
-	})
+		return append(dst, Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: digest}), nil
+	}
+	return storedEntries(s.spec.Name, lister.ListRows(ctx, s.target, l), rowEntry)
 }
 
 // storedGuards yields the guards that have a row, the claims and the owners. It leaves out a guard whose item is known
@@ -158,22 +158,22 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing) iter.Seq2[E
 		return noEntries(err)
 	}
 	d := new(digester)
-	guards := lister.ListGuards(ctx, s.target.State(), l)
-	return storedEntries(s.spec.Name+": guards", guards, func(g *state.ItemGuard, yield func(Entry)) error {
-		if g.Item == "" || g.Row == "" {
-			return nil
-		}
-		switch claim := g.Claim; {
+	guardEntry := func(dst []Entry, g *state.ItemGuard) ([]Entry, error) {
+		claim := g.Claim
+		switch {
+		case g.Item == "" || g.Row == "":
+			return dst, nil
 		case g.Owns:
-			yield(Entry{Kind: Owner, Place: string(g.Row), Item: g.Item, Digest: d.ownerDigest(g.Item)})
+			return append(dst, Entry{Kind: Owner, Place: string(g.Row), Item: g.Item, Digest: d.ownerDigest(g.Item)}), nil
 		case claim != nil:
-			yield(Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: claim.Version,
-				Digest: s.plannedDigest(d, claim.Source, claim.Attributes)})
+			return append(dst, Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: claim.Version,
+				Digest: s.plannedDigest(d, claim.Source, claim.Attributes)}), nil
 		default:
-			yield(Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guardDigest(g.Row)})
+			return append(dst, Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version,
+				Digest: d.guardDigest(g.Row)}), nil
 		}
-		return nil
-	})
+	}
+	return storedEntries(s.spec.Name+": guards", lister.ListGuards(ctx, s.target.State(), l), guardEntry)
 }
 
 // Compare compares the rows, the guard and the claims of an item with the plan.
@@ -187,12 +187,11 @@ func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry)
 		guarded = guarded || s.isGuarded(c, place.Kind)
 		rows = s.withRow(c, rows, rowOf(place))
 	}
-	var findings []Finding
+	compare := s.compareRows
 	if guarded {
-		findings, err = s.compareGuardAndClaims(ctx, c, rows)
-	} else {
-		findings, err = s.compareRows(ctx, c, rows)
+		compare = s.compareGuardAndClaims
 	}
+	findings, err := compare(ctx, c, rows)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}

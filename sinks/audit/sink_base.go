@@ -44,23 +44,25 @@ func storeAs[T any](b *base, store any, action string) (T, error) {
 	return t, nil
 }
 
-// storedEntries yields the entries of stored values. entriesOf yields the entries of one value. An error of values or
-// of entriesOf gets the prefix what, and ends the sequence.
+// storedEntries yields the entries of stored values. appendEntries appends the entries of one value. An error of values
+// or of appendEntries gets the prefix what, and ends the sequence.
 func storedEntries[T any](
-	what string, values iter.Seq2[T, error], entriesOf func(v *T, yield func(Entry)) error,
+	what string, values iter.Seq2[T, error], appendEntries func(dst []Entry, v *T) ([]Entry, error),
 ) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		more := true
-		yieldEntry := func(e Entry) { more = more && yield(e, nil) }
+		var entries []Entry // the entries of one value
 		for v, err := range values {
 			if err == nil {
-				err = entriesOf(&v, yieldEntry)
+				entries, err = appendEntries(entries[:0], &v)
 			}
-			if more && err != nil {
+			if err != nil {
 				yield(Entry{}, fmt.Errorf("%s: %w", what, err))
-			}
-			if !more || err != nil {
 				return
+			}
+			for i := range entries {
+				if !yield(entries[i], nil) {
+					return
+				}
 			}
 		}
 	}
@@ -204,12 +206,12 @@ func (f *Finding) setHeld(reason, command string) {
 	f.Reason = reason
 }
 
-// setDifferences sets the names of differing parts, and makes f Wrong if there are any. derived describes a difference
-// in what the store derives from an entry; "" if there is none. setDifferences uses derived only if names is empty,
-// because otherwise the difference follows from the named parts.
-func (f *Finding) setDifferences(names []string, derived string) {
-	if len(names) == 0 && derived != "" {
-		names = []string{derived}
+// setDifferences sets the names of differing parts, and makes f Wrong if there are any. differingCopy names the store's
+// copy of the entry that differs from the entry; "" if none does. setDifferences uses it only if names is empty,
+// because otherwise the copy differs as a result of the named parts.
+func (f *Finding) setDifferences(names []string, differingCopy string) {
+	if len(names) == 0 && differingCopy != "" {
+		names = []string{differingCopy}
 	}
 	f.Differences = names
 	if len(names) > 0 {

@@ -157,7 +157,8 @@ func (j *joiner) addSuspects(id placeID, c *comparison) error {
 		suspects = append(suspects, suspect{sink: id.sink, item: owner.item})
 	}
 	for _, e := range c.expected {
-		if !e.claimed && e.item != owner.item { // a claim may wait for the place
+		mayWait := e.claimed
+		if !mayWait && e.item != owner.item {
 			suspects = append(suspects, suspect{sink: id.sink, item: e.item})
 		}
 	}
@@ -220,15 +221,12 @@ func (c *comparison) isEqual(kind audit.Kind) bool {
 		return len(c.expected) == len(c.stored)
 	}
 	owner := c.owner()
-	isStored := false
-	for _, e := range c.expected {
-		if e.item == owner.item {
-			isStored = isStored || c.stores(e.digest)
-		} else if !e.claimed {
-			return false // two items require the place, and only one can have it
-		}
-	}
-	return isStored
+	// two items require the place, and only one can have it
+	isContested := slices.ContainsFunc(c.expected,
+		func(e sideEntry) bool { return e.item != owner.item && !e.claimed })
+	isStored := slices.ContainsFunc(c.expected,
+		func(e sideEntry) bool { return e.item == owner.item && c.stores(e.digest) })
+	return isStored && !isContested
 }
 
 // stores reports whether a stored entry has the digest.
