@@ -9,17 +9,17 @@ import (
 // auditsLetters is the reason why an audit may read dead letters.
 const auditsLetters = "dead letters explain differences; they are read, and stay"
 
-// audit adds the rights to compare sinks with their tables. These rights allow no writes. A repair needs the rights of
-// the runner, too.
-func (w *writer) audit() {
-	w.auditSource()
+// allowAudit adds the rights to compare sinks with their tables. These rights allow no writes. A repair also needs the
+// rights of the runner.
+func (w *writer) allowAudit() {
+	w.allowAuditSource()
 	w.allow("ExportObjects", "--export reads an export", []string{"s3:GetObject"}, w.bucket(exportBucket, "/*"))
 	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(exportBucket, ""))
 	if l := w.cfg.Leases; l != nil && l.Table.Name != "" {
 		w.allow("Leases", "it sees how far consumers are", readLeaseActions, w.table(l.Table))
 	}
-	w.auditSinks(nil)
-	w.deadLetters()
+	w.allowAuditSinks(nil)
+	w.allowDeadLetters()
 	if w.cfg.State == nil {
 		return
 	}
@@ -28,37 +28,37 @@ func (w *writer) audit() {
 	w.setConditions(leadingKeys(w.rowPrefix() + "#*")...)
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
 	if w.auditsState(nil) {
-		w.auditState()
+		w.allowAuditState()
 	}
 }
 
-// addRepair adds the rights that on_gap: repair needs and a consumer does not have. These rights let the consumer
+// allowRepair adds the rights that on_gap: repair needs and a consumer does not have. These rights let the consumer
 // compare sinks with the table by a scan.
-func (w *writer) addRepair() {
+func (w *writer) allowRepair() {
 	if w.options.Runner != Consumer || w.cfg.Source.OnGap != config.OnGapRepair {
 		return
 	}
 	audit := writer{options: w.options, cfg: w.cfg}
 	audit.options.Runner = Audit
-	audit.auditSource()
-	audit.auditSinks(w.cfg.Source.RepairSinks)
+	audit.allowAuditSource()
+	audit.allowAuditSinks(w.cfg.Source.RepairSinks)
 	if w.cfg.State != nil && audit.auditsState(w.cfg.Source.RepairSinks) {
-		audit.auditState()
+		audit.allowAuditState()
 	}
-	audit.deadLetters()
+	audit.allowDeadLetters()
 	for _, s := range audit.statements {
 		s.Sid, s.Why = "Repair"+s.Sid, s.Why+" (on_gap: repair)"
 		w.statements = append(w.statements, s)
 	}
 }
 
-// auditSource adds the rights to read the items of the source table.
-func (w *writer) auditSource() {
+// allowAuditSource adds the rights to read the items of the source table.
+func (w *writer) allowAuditSource() {
 	w.allow("SourceTable", "items are read, all of them and one by one", auditActions, w.sourceTables()...)
 }
 
-// auditSinks adds the rights to read the contents of the named sinks; all sinks if names is empty.
-func (w *writer) auditSinks(names []string) {
+// allowAuditSinks adds the rights to read the contents of the named sinks; all sinks if names is empty.
+func (w *writer) allowAuditSinks(names []string) {
 	for _, s := range w.cfg.Sinks {
 		switch {
 		case !isAudited(s, names):
@@ -67,7 +67,7 @@ func (w *writer) auditSinks(names []string) {
 		case s.Aggregate != nil:
 			w.allow(sid("aggregate", s.Name), "rows of groups are read", auditActions, w.table(s.Aggregate.Table))
 		case s.Search != nil:
-			w.auditSearch(s)
+			w.allowAuditSearch(s)
 		}
 	}
 }
@@ -84,15 +84,15 @@ func isAudited(s config.Sink, names []string) bool {
 	return len(names) == 0 || slices.Contains(names, s.Name)
 }
 
-// auditState adds the right to list the rows that sinks have in the state table.
-func (w *writer) auditState() {
+// allowAuditState adds the right to list the rows that sinks have in the state table.
+func (w *writer) allowAuditState() {
 	w.allow("StateScan",
 		"what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines",
 		statePurgeActions, w.table(w.cfg.State.Table))
 }
 
-// auditSearch adds the rights to read documents. They include posts, because a search and a scroll are posts.
-func (w *writer) auditSearch(s config.Sink) {
+// allowAuditSearch adds the rights to read documents. They include posts, because a search and a scroll are posts.
+func (w *writer) allowAuditSearch(s config.Sink) {
 	domain, ok := w.searchDomain(s)
 	if !ok {
 		return

@@ -2,8 +2,8 @@ package policy
 
 import "github.com/tablewake/tablewake/pipeline/config"
 
-// creator adds the rights to create the resources that --create creates.
-func (w *writer) creator() {
+// allowCreate adds the rights to create the resources that --create creates.
+func (w *writer) allowCreate() {
 	var tables []config.Table
 	var buckets, queues, topics, buses []string
 	for _, s := range w.cfg.Sinks {
@@ -35,15 +35,15 @@ func (w *writer) creator() {
 		queues = append(queues, d.Queue)
 	}
 
-	w.createTables(tables)
+	w.allowCreateTables(tables)
 	w.allow("CreateBuckets", "makes the buckets of --create", createBucketActions, buckets...)
-	w.createQueues(queues)
+	w.allowCreateQueues(queues)
 	w.allow("CreateTopics", "makes the topics of --create", createTopicActions, topics...)
 	w.allow("CreateBuses", "makes the buses of --create", createBusActions, buses...)
 }
 
-// createTables adds the rights to create the tables. A table without a name is not created.
-func (w *writer) createTables(tables []config.Table) {
+// allowCreateTables adds the rights to create the tables. A table without a name is not created.
+func (w *writer) allowCreateTables(tables []config.Table) {
 	var arns []string
 	for _, t := range tables {
 		if t.Name != "" {
@@ -53,7 +53,7 @@ func (w *writer) createTables(tables []config.Table) {
 	w.allow("CreateTables", "makes the tables of --create", createTableActions, arns...)
 }
 
-func (w *writer) createQueues(queues []string) {
+func (w *writer) allowCreateQueues(queues []string) {
 	allowedActions := createQueueActions
 	var arns []string
 	for _, queue := range queues {

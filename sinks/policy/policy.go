@@ -67,19 +67,19 @@ func Statements(cfg *config.Config, o Options) []Statement {
 	w := writer{options: o, cfg: cfg}
 	switch o.Runner {
 	case Creator:
-		w.creator()
+		w.allowCreate()
 	case Audit:
-		w.audit()
+		w.allowAudit()
 	case Tail:
-		w.addStreams()
+		w.allowTail()
 	default:
-		w.source()
+		w.allowSource()
 		for _, s := range cfg.Sinks {
-			w.sink(s)
+			w.allowSink(s)
 		}
-		w.state()
-		w.deadLetters()
-		w.addRepair()
+		w.allowState()
+		w.allowDeadLetters()
+		w.allowRepair()
 	}
 	return w.statements
 }
@@ -129,11 +129,11 @@ func (w *writer) bucket(name, rest string) string {
 	return fmt.Sprintf("arn:%s:s3:::%s%s", w.options.Partition, w.name(name), rest)
 }
 
-// sink adds the rights of one sink.
-func (w *writer) sink(s config.Sink) {
+// allowSink adds the rights of one sink.
+func (w *writer) allowSink(s config.Sink) {
 	switch {
 	case s.View != nil:
-		w.view(s)
+		w.allowView(s)
 	case s.Aggregate != nil:
 		needsReplacement := func(v config.AggregateValue) bool { return v.Kind != "count" && v.Kind != "sum" }
 		allowedActions := groupActions
@@ -142,15 +142,15 @@ func (w *writer) sink(s config.Sink) {
 		}
 		w.allow(sid("aggregate", s.Name), "rows of groups", allowedActions, w.table(s.Aggregate.Table))
 	case s.Search != nil:
-		w.search(s)
+		w.allowSearch(s)
 	case s.Archive != nil:
-		w.archive(s)
+		w.allowArchive(s)
 	case s.Notify != nil:
-		w.notify(s)
+		w.allowNotify(s)
 	}
 }
 
-func (w *writer) view(s config.Sink) {
+func (w *writer) allowView(s config.Sink) {
 	allowedActions, why := claimedActions, "rows that are guarded by item, or may be"
 	switch {
 	case s.View.ForEach != nil:
@@ -163,7 +163,7 @@ func (w *writer) view(s config.Sink) {
 	w.allow(sid("view", s.Name), why, allowedActions, w.table(s.View.Table))
 }
 
-func (w *writer) archive(s config.Sink) {
+func (w *writer) allowArchive(s config.Sink) {
 	a := s.Archive
 	if a.Bucket == "" {
 		return
@@ -184,13 +184,13 @@ func (w *writer) archive(s config.Sink) {
 	w.allow(sid("archive", s.Name, "missing"), "an object that is missing is told from one that is forbidden",
 		[]string{"s3:ListBucket"}, w.bucket(a.Bucket, ""))
 	if a.KMSKey != "" {
-		w.key(sid("archive", s.Name, "key"), a.KMSKey)
+		w.allowKey(sid("archive", s.Name, "key"), a.KMSKey)
 	}
 }
 
-// key adds the right to use a KMS key, but only through S3. If the file names an alias, the resource is all keys and a
-// condition names the alias, because a resource cannot name an alias.
-func (w *writer) key(sid, key string) {
+// allowKey adds the right to use a KMS key, but only through S3. If the file names an alias, the resource is all keys
+// and a condition names the alias, because a resource cannot name an alias.
+func (w *writer) allowKey(sid, key string) {
 	region, arn := w.options.Region, w.arn("kms", "key/"+key)
 	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 { // key is an ARN
 		region, arn = parts[3], key
@@ -205,7 +205,7 @@ func (w *writer) key(sid, key string) {
 	w.setConditions(conditions...)
 }
 
-func (w *writer) notify(s config.Sink) {
+func (w *writer) allowNotify(s config.Sink) {
 	n := s.Notify
 	switch {
 	case n.Queue != "":
@@ -248,8 +248,8 @@ func (w *writer) queue(queue string) string {
 	return w.arn("sqs", w.name(name))
 }
 
-// state adds the rights to the state table.
-func (w *writer) state() {
+// allowState adds the rights to the state table.
+func (w *writer) allowState() {
 	if w.cfg.State == nil {
 		return
 	}
@@ -297,26 +297,26 @@ func (w *writer) stateActions() []string {
 	return stateActions
 }
 
-func (w *writer) deadLetters() {
+func (w *writer) allowDeadLetters() {
 	d := w.cfg.DeadLetters
 	switch {
 	case d == nil:
 	case d.Queue != "":
-		w.letterQueue(d.Queue)
+		w.allowLetterQueue(d.Queue)
 		if bucket, folder := sinks.LargeLetters(w.cfg); bucket != "" {
-			w.letterFolder("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
+			w.allowLetterFolder("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
 		}
 	case d.Bucket != "":
 		why := "what cannot be delivered"
 		if w.options.Redrive {
 			why += ", and brings it back"
 		}
-		w.letterFolder("DeadLetters", why, d.Bucket, sinks.WithTrailingSlash(d.Prefix))
+		w.allowLetterFolder("DeadLetters", why, d.Bucket, sinks.WithTrailingSlash(d.Prefix))
 	}
 }
 
-// letterQueue adds the rights to the queue of the pipeline's dead letters.
-func (w *writer) letterQueue(queue string) {
+// allowLetterQueue adds the rights to the queue of the pipeline's dead letters.
+func (w *writer) allowLetterQueue(queue string) {
 	allowedActions, why := letterQueueActions, "what cannot be delivered"
 	switch {
 	case w.options.Runner == Audit:
@@ -327,8 +327,8 @@ func (w *writer) letterQueue(queue string) {
 	w.allow("DeadLetters", why, w.queueActions(allowedActions, queue), w.queue(queue))
 }
 
-// letterFolder adds the rights to the folder of the pipeline's dead letters in a bucket.
-func (w *writer) letterFolder(sid, why, bucket, prefix string) {
+// allowLetterFolder adds the rights to the folder of the pipeline's dead letters in a bucket.
+func (w *writer) allowLetterFolder(sid, why, bucket, prefix string) {
 	allowedActions := letterActions
 	switch {
 	case w.options.Runner == Audit:

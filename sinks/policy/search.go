@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// search adds the rights to write documents. A policy can limit only the path of a request, and most paths name the
-// index.
-func (w *writer) search(s config.Sink) {
+// allowSearch adds the rights to write documents. A policy can limit only the path of a request, and most paths name
+// the index.
+func (w *writer) allowSearch(s config.Sink) {
 	domain, ok := w.searchDomain(s)
 	if !ok {
 		return

@@ -7,10 +7,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// source adds the rights to read the streams, and to share their shards.
-func (w *writer) source() {
+// allowSource adds the rights to read the streams, and to share their shards.
+func (w *writer) allowSource() {
 	if w.options.Runner == Backfill {
-		w.snapshots()
+		w.allowSnapshots()
 		return
 	}
 	src := w.cfg.Source
@@ -23,21 +23,21 @@ func (w *writer) source() {
 	if w.options.Runner == Consumer {
 		why = "the consumer reads the stream"
 	}
-	w.streams(why)
+	w.allowStreams(why)
 	if w.consumes() {
 		w.allow("Leases", "consumers share the shards", leaseActions, w.table(w.cfg.Leases.Table))
 	}
 }
 
-// streams adds the rights to find and read the streams of the source tables.
-func (w *writer) streams(why string) {
+// allowStreams adds the rights to find and read the streams of the source tables.
+func (w *writer) allowStreams(why string) {
 	var streams []string
 	for _, t := range w.cfg.Source.Tables {
 		streams = append(streams, cmp.Or(t.StreamARN, w.arn("dynamodb", "table/"+w.name(t.Name)+"/stream/*")))
 	}
 	w.allow("SourceStream", why, streamActions, streams...)
 	if w.options.Runner == Function || w.looksUpStreams() {
-		w.listStreams()
+		w.allowListStreams()
 	}
 }
 
@@ -46,14 +46,14 @@ func (w *writer) looksUpStreams() bool {
 	return slices.ContainsFunc(w.cfg.Source.Tables, func(t config.Table) bool { return t.StreamARN == "" })
 }
 
-func (w *writer) listStreams() {
+func (w *writer) allowListStreams() {
 	w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"},
 		"*")
 }
 
-// addStreams adds the rights to read the streams, and to find out which tables are global.
-func (w *writer) addStreams() {
-	w.streams("tail reads the stream")
+// allowTail adds the rights to read the streams, and to find out which tables are global.
+func (w *writer) allowTail() {
+	w.allowStreams("tail reads the stream")
 	w.allow("SourceTable", "a global table is refused without --force", []string{"dynamodb:DescribeTable"},
 		w.sourceTables()...)
 }
@@ -61,8 +61,8 @@ func (w *writer) addStreams() {
 // exportBucket is the placeholder for the bucket of exports, which the configuration does not name.
 const exportBucket = "EXPORT-BUCKET"
 
-// snapshots adds the rights to read the contents of the source tables, and to find out how far the stream is read.
-func (w *writer) snapshots() {
+// allowSnapshots adds the rights to read the contents of the source tables, and to find out how far the stream is read.
+func (w *writer) allowSnapshots() {
 	tables := w.sourceTables()
 	if len(tables) == 0 {
 		return
@@ -73,7 +73,7 @@ func (w *writer) snapshots() {
 	}
 	w.allow("SourceTable", "the key is looked up, and --scan reads the items", scanTableActions, tables...)
 	if w.cfg.Source.Kinesis == "" && w.looksUpStreams() {
-		w.listStreams()
+		w.allowListStreams()
 	}
 	w.allow("Export", "--start-export requests an export", exportActions, tables...)
 	w.allow("ExportStatus", "it waits for the export", exportStatusActions, exports...)
