@@ -49,11 +49,11 @@ func NewFaults(plan ...Fault) *Faults { return &Faults{plan: plan} }
 // do(n). With a planned fault, Call first calls do with the number of writes that take effect, unless that number is 0.
 // Then it returns the error of the fault. An error of do is returned unchanged.
 func (f *Faults) Call(n int, do func(n int) error) error {
-	fault, hit, dead := f.next()
-	if dead {
+	fault, isDead := f.nextFault()
+	if isDead {
 		return ErrCrash
 	}
-	if !hit {
+	if fault == nil {
 		return do(n)
 	}
 	if k := min(fault.After, n); k > 0 {
@@ -71,21 +71,23 @@ func (f *Faults) Call(n int, do func(n int) error) error {
 	}
 }
 
-func (f *Faults) next() (fault Fault, hit, dead bool) {
+// nextFault counts a call, and returns its planned fault; nil if it has none. isDead reports whether the process died
+// in an earlier call.
+func (f *Faults) nextFault() (fault *Fault, isDead bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dead {
-		return Fault{}, false, true
+		return nil, true
 	}
 	call := f.calls
 	f.calls++
-	for _, p := range f.plan {
-		if p.Call == call {
-			f.dead = p.Kind == Crash
-			return p, true, false
+	for i := range f.plan {
+		if f.plan[i].Call == call {
+			f.dead = f.plan[i].Kind == Crash
+			return &f.plan[i], false
 		}
 	}
-	return Fault{}, false, false
+	return nil, false
 }
 
 // crashed reports whether the process died.

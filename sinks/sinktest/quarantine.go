@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,129 +43,130 @@ type Memory struct {
 func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, error)) {
 	t.Helper()
 	checkInFolder(t, checks, func(rt *rapid.T, dir string) {
-		h := &holding{rt: rt, ctx: t.Context(), dir: dir, open: open,
+		q := &quarantineCheck{rt: rt, ctx: t.Context(), dir: dir, open: open,
 			stream: Streams(StreamOptions{Records: 20}).Draw(rt, "stream")}
-		h.sink.refusals = rapid.SliceOfN(rapid.IntRange(0, 2), len(h.stream.Changes), len(h.stream.Changes)).Draw(rt,
+		q.sink.refusals = rapid.SliceOfN(rapid.IntRange(0, 2), len(q.stream.Changes), len(q.stream.Changes)).Draw(rt,
 			"refusals")
-		h.sink.keepsOrder = rapid.Bool().Draw(rt, "keeps order")
+		q.sink.keepsOrder = rapid.Bool().Draw(rt, "keeps order")
 		for range rapid.IntRange(0, 4).Draw(rt, "deaths") {
-			death := Fault{Call: rapid.IntRange(1, 3*len(h.stream.Changes)).Draw(rt, "step") - 1, Kind: Crash}
+			death := Fault{Call: rapid.IntRange(1, 3*len(q.stream.Changes)).Draw(rt, "step") - 1, Kind: Crash}
 			if rapid.Bool().Draw(rt, "after it") {
 				death.After = 1
 			}
-			h.runProcess(death)
-			h.at = rapid.IntRange(0, h.at).Draw(rt, "checkpoint")
+			q.runProcess(death)
+			q.committed = rapid.IntRange(0, q.committed).Draw(rt, "checkpoint")
 		}
-		h.runProcess()
-		h.end()
+		q.runProcess()
+		q.finish()
 	})
 }
 
-// holding is one check of RunQuarantine. It has everything that survives the death of a process.
-type holding struct {
-	rt     *rapid.T
-	ctx    context.Context
-	dir    string
-	open   func(dir string) (Memory, error)
-	stream *Stream
-	sink   refusing
-	at     int // number of committed changes
+// quarantineCheck is one check of RunQuarantine. It has everything that survives the death of a process.
+type quarantineCheck struct {
+	rt        *rapid.T
+	ctx       context.Context
+	dir       string
+	open      func(dir string) (Memory, error)
+	stream    *Stream
+	sink      refusingSink
+	committed int // number of committed changes
 }
 
 // runProcess runs one process: the pipeline, and a redrive after it. At random, it also redrives before the pipeline
 // and beside it. death has the fault with which the process dies; without death it ends normally.
-func (h *holding) runProcess(death ...Fault) {
-	m, err := h.open(h.dir)
+func (q *quarantineCheck) runProcess(death ...Fault) {
+	m, err := q.open(q.dir)
 	if err != nil {
-		h.rt.Fatalf("open: %v", err)
+		q.rt.Fatalf("open: %v", err)
 	}
-	d := &dying{m, NewFaults(death...)}
-	h.sink.d = d
-	p := h.pipeline(d)
-	if rapid.Bool().Draw(h.rt, "redrive before") {
-		h.must(h.redrive(p, d))
+	memory := &mortalMemory{m, NewFaults(death...)}
+	q.sink.memory = memory
+	p := q.newPipeline(memory)
+	if rapid.Bool().Draw(q.rt, "redrive before") {
+		q.requireNoError(q.redrive(p, memory))
 	}
-	beside := func() error { return nil }
-	if rapid.Bool().Draw(h.rt, "redrive beside") {
-		beside = h.redriveBeside(p, d)
+	stopRedrives := func() error { return nil }
+	if rapid.Bool().Draw(q.rt, "redrive beside") {
+		stopRedrives = q.startRedrives(p, memory)
 	}
-	err = p.Run(h.ctx, h.source(), pipeline.CommitterFunc(func(_ context.Context, _ string, pos pipeline.Position) error {
-		return d.do(func() (err error) {
-			h.at, err = strconv.Atoi(string(pos))
+	commit := func(_ context.Context, _ string, position pipeline.Position) error {
+		return memory.runStep(func() (err error) {
+			q.committed, err = strconv.Atoi(string(position))
 			return err
 		})
-	}))
-	besideErr := beside()
-	h.must(err)
-	h.must(besideErr)
-	if err := p.Ledger().Check(); err != nil {
-		h.rt.Fatal(err)
 	}
-	h.must(h.redrive(p, d))
+	err = p.Run(q.ctx, q.openSource(), pipeline.CommitterFunc(commit))
+	redriveErr := stopRedrives()
+	q.requireNoError(err)
+	q.requireNoError(redriveErr)
+	if err := p.Ledger().Check(); err != nil {
+		q.rt.Fatal(err)
+	}
+	q.requireNoError(q.redrive(p, memory))
 	closeStore := m.Close
-	if d.faults.crashed() && m.Kill != nil {
+	if memory.faults.crashed() && m.Kill != nil {
 		closeStore = m.Kill
 	}
-	closeWith(h.rt, closeStore)
+	closeWith(q.rt, closeStore)
 }
 
-func (h *holding) pipeline(d *dying) *pipeline.Pipeline {
+// newPipeline returns the pipeline of one process.
+func (q *quarantineCheck) newPipeline(m *mortalMemory) *pipeline.Pipeline {
 	p, err := pipeline.New(pipeline.Options{
-		Name: "test", DeadLetters: d, Quarantine: d, StopTimeout: time.Minute,
+		Name: "test", DeadLetters: m, Quarantine: m, StopTimeout: time.Minute,
 		Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Microsecond},
 		Routes: []pipeline.Route{{
-			Name: "unguarded", Sink: &h.sink,
-			Concurrency: rapid.IntRange(1, 3).Draw(h.rt, "concurrency"),
-			Batch:       pipeline.Batch{Count: rapid.IntRange(1, 5).Draw(h.rt, "batch")},
+			Name: "unguarded", Sink: &q.sink,
+			Concurrency: rapid.IntRange(1, 3).Draw(q.rt, "concurrency"),
+			Batch:       pipeline.Batch{Count: rapid.IntRange(1, 5).Draw(q.rt, "batch")},
 		}},
 	})
 	if err != nil {
-		h.rt.Fatal(err)
+		q.rt.Fatal(err)
 	}
 	return p
 }
 
-// redriveBeside redrives again and again until it fails or stop is called.
-func (h *holding) redriveBeside(p *pipeline.Pipeline, d *dying) (stop func() error) {
-	ended := make(chan struct{})
-	var beside sync.WaitGroup
+// startRedrives redrives again and again until a redrive fails or stop is called. stop returns the error of the
+// redrive.
+func (q *quarantineCheck) startRedrives(p *pipeline.Pipeline, m *mortalMemory) (stop func() error) {
+	var stopped atomic.Bool
+	var redrives sync.WaitGroup
 	var err error
-	beside.Go(func() {
-		for err == nil {
-			err = h.redrive(p, d)
-			select {
-			case <-ended:
-				return
-			default:
-			}
+	redrives.Go(func() {
+		err = q.redrive(p, m)
+		for err == nil && !stopped.Load() {
+			err = q.redrive(p, m)
 		}
 	})
 	return func() error {
-		close(ended)
-		beside.Wait()
+		stopped.Store(true)
+		redrives.Wait()
 		return err
 	}
 }
 
-func (h *holding) redrive(p *pipeline.Pipeline, d *dying) error {
-	_, err := redrive.Run(h.ctx, redrive.Options{
-		Pipeline: p, Letters: d, Quarantine: d, Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Microsecond},
+// redrive redrives the dead letters once.
+func (q *quarantineCheck) redrive(p *pipeline.Pipeline, m *mortalMemory) error {
+	_, err := redrive.Run(q.ctx, redrive.Options{
+		Pipeline: p, Letters: m, Quarantine: m, Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Microsecond},
 	})
 	return err
 }
 
-func (h *holding) must(err error) {
-	h.rt.Helper()
+// requireNoError fails the check for an error other than the death of the process.
+func (q *quarantineCheck) requireNoError(err error) {
+	q.rt.Helper()
 	if err != nil && !errors.Is(err, ErrCrash) {
-		h.rt.Fatal(err)
+		q.rt.Fatal(err)
 	}
 }
 
-// source reads the changes that are not committed, in small pages.
-func (h *holding) source() pipeline.Source {
-	committed := h.at
+// openSource returns a source of the changes that are not committed, in small pages.
+func (q *quarantineCheck) openSource() pipeline.Source {
+	read := q.committed
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
-		left := h.stream.Changes[committed:]
+		left := q.stream.Changes[read:]
 		if len(left) == 0 {
 			return nil, io.EOF
 		}
@@ -172,83 +174,84 @@ func (h *holding) source() pipeline.Source {
 		for _, c := range left[:min(3, len(left))] {
 			p.Changes = append(p.Changes, *c)
 		}
-		committed += len(p.Changes)
-		p.Position = pipeline.Position(strconv.Itoa(committed))
+		read += len(p.Changes)
+		p.Position = pipeline.Position(strconv.Itoa(read))
 		return p, nil
 	})
 }
 
-// end runs a last process in which the sink accepts everything, and checks the result.
-func (h *holding) end() {
-	clear(h.sink.refusals)
-	h.runProcess()
-	place := make(map[string]int)
-	for i, c := range h.stream.Changes {
-		place[nameOf(c)] = i
+// finish runs a last process in which the sink accepts everything, and checks the result.
+func (q *quarantineCheck) finish() {
+	clear(q.sink.refusals)
+	q.runProcess()
+	positions := make(map[string]int) // of the changes in the stream, by name
+	for i, c := range q.stream.Changes {
+		positions[nameOf(c)] = i
 	}
-	seen, last := make(map[string]bool), make(map[item.Key]int)
-	for _, c := range h.sink.got {
+	delivered := make(map[string]bool)     // changes by name
+	lastPosition := make(map[item.Key]int) // position of the item's last change that was delivered first
+	for _, c := range q.sink.got {
 		name := nameOf(c)
-		if seen[name] {
+		if delivered[name] {
 			continue // a repeated delivery
 		}
-		seen[name] = true
-		if n, later := last[c.Key]; later && place[name] < n {
-			h.rt.Fatalf("%s came first after a later change of its item; the sink got:\n%s", name, h.sink.list())
+		delivered[name] = true
+		if last, hasEarlier := lastPosition[c.Key]; hasEarlier && positions[name] < last {
+			q.rt.Fatalf("%s came first after a later change of its item; the sink got:\n%s", name, q.sink.list())
 		}
-		last[c.Key] = place[name]
+		lastPosition[c.Key] = positions[name]
 	}
-	if len(seen) != len(place) {
-		h.rt.Fatalf("the sink got %d of %d changes:\n%s", len(seen), len(place), h.sink.list())
+	if len(delivered) != len(positions) {
+		q.rt.Fatalf("the sink got %d of %d changes:\n%s", len(delivered), len(positions), q.sink.list())
 	}
-	m, err := h.open(h.dir)
+	m, err := q.open(q.dir)
 	if err != nil {
-		h.rt.Fatalf("open: %v", err)
+		q.rt.Fatalf("open: %v", err)
 	}
-	for l, err := range m.Letters.Read(h.ctx) {
-		h.rt.Fatalf("a letter is left: %s of %s (%v)", l.Class, l.Sequence, err)
+	for l, err := range m.Letters.Read(q.ctx) {
+		q.rt.Fatalf("a letter is left: %s of %s (%v)", l.Class, l.Sequence, err)
 	}
-	for mark, err := range m.Quarantine.Marks(h.ctx, "") {
-		h.rt.Fatalf("a mark is left: %s (%v)", mark.Key, err)
+	for mark, err := range m.Quarantine.Marks(q.ctx, "") {
+		q.rt.Fatalf("a mark is left: %s (%v)", mark.Key, err)
 	}
-	closeWith(h.rt, m.Close)
+	closeWith(q.rt, m.Close)
 }
 
 func nameOf(c *record.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }
 
-// refusing is a sink without versions. It refuses each change a drawn number of times. It stands for an external
+// refusingSink is a sink without versions. It refuses each change a drawn number of times. It stands for an external
 // system, so it survives the death of a process.
-type refusing struct {
+type refusingSink struct {
 	keepsOrder bool
 
-	mu sync.Mutex
-	d  *dying
+	mu     sync.Mutex
+	memory *mortalMemory
 	// refusals has the remaining refusals of each change. The changes are numbered in the order in which the sink first
 	// saw them
 	refusals []int
-	number   map[string]int
-	got      []*record.Change
+	numbers  map[string]int   // numbers of the changes, by name
+	got      []*record.Change // changes that the sink accepted
 }
 
-var _ pipeline.KeyOrderer = (*refusing)(nil)
+var _ pipeline.KeyOrderer = (*refusingSink)(nil)
 
 // KeepsKeyOrder returns the drawn value. If it is true, one batch may have several changes of a key. If the sink
 // refuses one of them, the later ones fail, too.
-func (s *refusing) KeepsKeyOrder() bool { return s.keepsOrder }
+func (s *refusingSink) KeepsKeyOrder() bool { return s.keepsOrder }
 
-func (s *refusing) Write(_ context.Context, ds []pipeline.Delivery) error {
+func (s *refusingSink) Write(_ context.Context, ds []pipeline.Delivery) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var failed pipeline.BatchError
-	err := s.d.do(func() error {
-		behind := make(map[item.Key]bool)
+	err := s.memory.runStep(func() error {
+		refusedKeys := make(map[item.Key]bool)
 		for i := range ds {
 			c := ds[i].Change
 			switch {
-			case behind[c.Key]:
+			case refusedKeys[c.Key]:
 				failed.Add(i, errTransient)
-			case s.refuses(c):
-				behind[c.Key] = true
+			case s.refuse(c):
+				refusedKeys[c.Key] = true
 				failed.Add(i, errPermanent)
 			default:
 				s.got = append(s.got, c.Clone())
@@ -262,14 +265,15 @@ func (s *refusing) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-func (s *refusing) refuses(c *record.Change) bool {
-	if s.number == nil {
-		s.number = make(map[string]int)
+// refuse reports whether the sink refuses a change now, and counts the refusal.
+func (s *refusingSink) refuse(c *record.Change) bool {
+	if s.numbers == nil {
+		s.numbers = make(map[string]int)
 	}
-	n, seen := s.number[nameOf(c)]
-	if !seen {
-		n = len(s.number)
-		s.number[nameOf(c)] = n
+	n, isKnown := s.numbers[nameOf(c)]
+	if !isKnown {
+		n = len(s.numbers)
+		s.numbers[nameOf(c)] = n
 	}
 	if n >= len(s.refusals) || s.refusals[n] == 0 {
 		return false
@@ -278,7 +282,7 @@ func (s *refusing) refuses(c *record.Change) bool {
 	return true
 }
 
-func (s *refusing) list() string {
+func (s *refusingSink) list() string {
 	var b strings.Builder
 	for _, c := range s.got {
 		fmt.Fprintln(&b, " ", nameOf(c))
@@ -286,60 +290,60 @@ func (s *refusing) list() string {
 	return b.String()
 }
 
-// dying is the Memory of one process. All its calls fail once the process has died.
-type dying struct {
+// mortalMemory is the Memory of one process. All its calls fail once the process has died.
+type mortalMemory struct {
 	Memory
 	faults *Faults
 }
 
 var (
-	_ deadletter.Store = (*dying)(nil)
-	_ state.Quarantine = (*dying)(nil)
+	_ deadletter.Store = (*mortalMemory)(nil)
+	_ state.Quarantine = (*mortalMemory)(nil)
 )
 
-// do runs one step of the process, unless the process has died. The process may die before or after the step.
-func (d *dying) do(step func() error) error {
-	return d.faults.Call(1, func(int) error { return step() })
+// runStep runs one step of the process, unless the process has died. The process may die before or after the step.
+func (m *mortalMemory) runStep(step func() error) error {
+	return m.faults.Call(1, func(int) error { return step() })
 }
 
-func (d *dying) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
-	return d.do(func() error { return d.Letters.Put(ctx, letters) })
+func (m *mortalMemory) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
+	return m.runStep(func() error { return m.Letters.Put(ctx, letters) })
 }
 
-func (d *dying) Remove(ctx context.Context, ids []string) error {
-	return d.do(func() error { return d.Letters.Remove(ctx, ids) })
+func (m *mortalMemory) Remove(ctx context.Context, ids []string) error {
+	return m.runStep(func() error { return m.Letters.Remove(ctx, ids) })
 }
 
-func (d *dying) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
-	if d.faults.crashed() {
+func (m *mortalMemory) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
+	if m.faults.crashed() {
 		return func(yield func(pipeline.DeadLetter, error) bool) { yield(pipeline.DeadLetter{}, ErrCrash) }
 	}
-	return d.Letters.Read(ctx)
+	return m.Letters.Read(ctx)
 }
 
-func (d *dying) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
-	return d.do(func() error { return d.Quarantine.MarkKeys(ctx, sink, keys) })
+func (m *mortalMemory) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
+	return m.runStep(func() error { return m.Quarantine.MarkKeys(ctx, sink, keys) })
 }
 
-func (d *dying) HasMarks(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
-	err = d.do(func() error {
-		held, err = d.Quarantine.HasMarks(ctx, sink, slices.Clone(keys))
+func (m *mortalMemory) HasMarks(ctx context.Context, sink string, keys []item.Key) (marked []bool, err error) {
+	err = m.runStep(func() error {
+		marked, err = m.Quarantine.HasMarks(ctx, sink, slices.Clone(keys))
 		return err
 	})
-	return held, err
+	return marked, err
 }
 
-func (d *dying) Clear(ctx context.Context, m state.Mark) (gone bool, err error) {
-	err = d.do(func() error {
-		gone, err = d.Quarantine.Clear(ctx, m)
+func (m *mortalMemory) Clear(ctx context.Context, mark state.Mark) (gone bool, err error) {
+	err = m.runStep(func() error {
+		gone, err = m.Quarantine.Clear(ctx, mark)
 		return err
 	})
 	return gone, err
 }
 
-func (d *dying) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
-	if d.faults.crashed() {
+func (m *mortalMemory) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
+	if m.faults.crashed() {
 		return func(yield func(state.Mark, error) bool) { yield(state.Mark{}, ErrCrash) }
 	}
-	return d.Quarantine.Marks(ctx, sink)
+	return m.Quarantine.Marks(ctx, sink)
 }

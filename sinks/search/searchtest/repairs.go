@@ -47,11 +47,11 @@ type RepairedStore interface {
 // RunRepairs checks that a store repairs documents.
 func RunRepairs(t *testing.T, suite RepairSuite) {
 	for name, check := range map[string]func(*testing.T, repairCheck){
-		"Done":       repairsAreDone,
-		"Race":       repairsRace,
-		"Once":       repairsCountOnce,
-		"OtherBirth": repairsOfAnotherBirth,
-		"ByHand":     repairsOfForeignDocuments,
+		"Done":       checkRepairsAreDone,
+		"Race":       checkRepairsRace,
+		"Once":       checkRepairsCountOnce,
+		"OtherBirth": checkRepairsOfAnotherBirth,
+		"ByHand":     checkRepairsOfForeignDocuments,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, repairCheck{suite.Open(t), t, suite}) })
 	}
@@ -90,9 +90,9 @@ func (s repairCheck) read(id string) search.StoredDocument {
 }
 
 // repairOne makes one repair.
-func (s repairCheck) repairOne(was search.StoredDocument, now search.Mutation) (search.Result, error) {
+func (s repairCheck) repairOne(expected search.StoredDocument, next search.Mutation) (search.Result, error) {
 	s.t.Helper()
-	results, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Expected: was, Next: now}})
+	results, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Expected: expected, Next: next}})
 	if err != nil {
 		return search.Result{}, err
 	}
@@ -100,9 +100,11 @@ func (s repairCheck) repairOne(was search.StoredDocument, now search.Mutation) (
 }
 
 // expectRepair makes one repair and checks its result.
-func (s repairCheck) expectRepair(what string, was search.StoredDocument, now search.Mutation, want search.Result) {
+func (s repairCheck) expectRepair(
+	what string, expected search.StoredDocument, next search.Mutation, want search.Result,
+) {
 	s.t.Helper()
-	if r, err := s.repairOne(was, now); err != nil || r != want {
+	if r, err := s.repairOne(expected, next); err != nil || r != want {
 		s.t.Errorf("%s: %+v (%v), want %+v", what, r, err, want)
 	}
 }
@@ -157,10 +159,10 @@ func (s repairCheck) wantStored(what, id string, kind documentKind, v record.Ver
 func (s repairCheck) version(n int) record.Version { return s.document("", n, live).Version }
 
 // each calls check with every pair of a stored state and a state to store. A state is nothing, a document, a tombstone
-// or a void tombstone (of a change that no document could be made of). was is the stored state as a repair reads it,
-// and now is the mutation to store. v is the number of the version that the repair keeps.
+// or a void tombstone (of a change that no document could be made of). expected is the stored state as a repair reads
+// it, and next is the mutation to store. v is the number of the version that the repair keeps.
 func (s repairCheck) each(
-	name string, check func(what, id string, was search.StoredDocument, now search.Mutation, v int),
+	name string, check func(what, id string, expected search.StoredDocument, next search.Mutation, v int),
 ) {
 	s.t.Helper()
 	s.apply("another document", s.document("another", 1, live)) // so that the index exists
@@ -182,18 +184,18 @@ func (s repairCheck) each(
 	}
 }
 
-// repairsAreDone checks that a repair stores its document at the version that was stored. The same repair again is then
-// lost. Newer changes replace the repaired document, and older changes do not.
-func repairsAreDone(t *testing.T, s repairCheck) {
-	s.each("done", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
-		s.expectRepair(what, was, now, repaired)
-		s.wantStored(what, id, documentKind(now.Tombstone), s.version(v), 0)
-		if !was.Tombstone || !now.Tombstone { // otherwise the document is as before
-			s.expectRepair(what+" again", was, now, overtaken)
+// checkRepairsAreDone checks that a repair stores its document at the version that was stored. The same repair again is
+// then lost. Newer changes replace the repaired document, and older changes do not.
+func checkRepairsAreDone(t *testing.T, s repairCheck) {
+	s.each("done", func(what, id string, expected search.StoredDocument, next search.Mutation, v int) {
+		s.expectRepair(what, expected, next, repaired)
+		s.wantStored(what, id, documentKind(next.Tombstone), s.version(v), 0)
+		if !expected.Tombstone || !next.Tombstone { // otherwise the document is as before
+			s.expectRepair(what+" again", expected, next, overtaken)
 		}
 		if v > 0 {
 			s.applyLate(what+", then a late change", s.document(id, 4, live))
-			s.wantStored(what+", then a late change", id, documentKind(now.Tombstone), s.version(v), 0)
+			s.wantStored(what+", then a late change", id, documentKind(next.Tombstone), s.version(v), 0)
 		}
 		s.apply(what+", then a newer change", s.document(id, 6, live))
 		s.wantStored(what+", then a newer change", id, live, s.version(6), 6)
@@ -202,16 +204,16 @@ func repairsAreDone(t *testing.T, s repairCheck) {
 	})
 }
 
-// repairsRace checks that a repair is lost if the stream, another repair or a person changed the document first. The
-// change may also come between the read and the write of the repair.
-func repairsRace(t *testing.T, s repairCheck) {
+// checkRepairsRace checks that a repair is lost if the stream, another repair or a person changed the document first.
+// The change may also come between the read and the write of the repair.
+func checkRepairsRace(t *testing.T, s repairCheck) {
 	other := repairCheck{s.Open(t), t, s.RepairSuite}
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
 	if s.Between != nil {
 		moments["between"] = func(event func()) { s.Between(s.RepairedStore, event) }
 	}
 	for moment, at := range moments {
-		for name, event := range map[string]func(id string, was search.StoredDocument) (changed bool){
+		for name, event := range map[string]func(id string, expected search.StoredDocument) (changed bool){
 			"newer": func(id string, _ search.StoredDocument) bool {
 				other.apply(id, s.document(id, 6, live))
 				return true
@@ -220,23 +222,23 @@ func repairsRace(t *testing.T, s repairCheck) {
 				other.apply(id, s.document(id, 6, deleted))
 				return true
 			},
-			"repaired": func(id string, was search.StoredDocument) bool {
+			"repaired": func(id string, expected search.StoredDocument) bool {
 				m := s.wantedMutation(id, live)
 				m.Doc = append(m.Doc[:len(m.Doc)-1], `,"by":"another repair"}`...)
-				other.expectRepair(id, was, m, repaired)
+				other.expectRepair(id, expected, m, repaired)
 				return true
 			},
-			"edited": func(id string, was search.StoredDocument) bool {
-				if was.Exists && !was.Tombstone {
-					s.Set(t, id, fmt.Sprintf(`{"_tw":{"version":%q,"by":"test","birth":"first"},"n":99}`, was.Version))
+			"edited": func(id string, expected search.StoredDocument) bool {
+				if expected.Exists && !expected.Tombstone {
+					s.Set(t, id, fmt.Sprintf(`{"_tw":{"version":%q,"by":"test","birth":"first"},"n":99}`, expected.Version))
 				}
-				return was.Exists && !was.Tombstone
+				return expected.Exists && !expected.Tombstone
 			},
-			"deleted": func(id string, was search.StoredDocument) bool {
-				if was.Exists && !s.Seconds { // a deleted document has no time that could be compared
+			"deleted": func(id string, expected search.StoredDocument) bool {
+				if expected.Exists && !s.Seconds { // a deleted document has no time that could be compared
 					s.Remove(t, id)
 				}
-				return was.Exists && !s.Seconds
+				return expected.Exists && !s.Seconds
 			},
 		} {
 			bySeconds := name == "newer" || name == "removed" // a store with Seconds orders these two events
@@ -245,11 +247,11 @@ func repairsRace(t *testing.T, s repairCheck) {
 			}
 			t.Run(name+"/"+moment, func(t *testing.T) {
 				s := repairCheck{s.RepairedStore, t, s.RepairSuite}
-				s.each(name+"-"+moment, func(what, id string, was search.StoredDocument, now search.Mutation, _ int) {
+				s.each(name+"-"+moment, func(what, id string, expected search.StoredDocument, next search.Mutation, _ int) {
 					changed := false
 					var afterEvent search.StoredDocument
-					at(func() { changed = event(id, was); afterEvent = s.read(id) })
-					r, err := s.repairOne(was, now)
+					at(func() { changed = event(id, expected); afterEvent = s.read(id) })
+					r, err := s.repairOne(expected, next)
 					if !changed {
 						return
 					}
@@ -263,18 +265,18 @@ func repairsRace(t *testing.T, s repairCheck) {
 	}
 }
 
-// repairsCountOnce checks several repairs of the same difference that run at the same time: one is done, and the others
-// are lost.
-func repairsCountOnce(t *testing.T, s repairCheck) {
+// checkRepairsCountOnce checks several repairs of the same difference that run at the same time: one is done, and the
+// others are lost.
+func checkRepairsCountOnce(t *testing.T, s repairCheck) {
 	processes := []repairCheck{s, {s.Open(t), t, s.RepairSuite}}
-	s.each("once", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
-		if was.Tombstone && now.Tombstone {
+	s.each("once", func(what, id string, expected search.StoredDocument, next search.Mutation, v int) {
+		if expected.Tombstone && next.Tombstone {
 			return // the document is as before
 		}
 		results, errs := make([]search.Result, 6), make([]error, 6)
 		var repairs sync.WaitGroup
 		for i := range results {
-			repairs.Go(func() { results[i], errs[i] = processes[i%2].repairOne(was, now) })
+			repairs.Go(func() { results[i], errs[i] = processes[i%2].repairOne(expected, next) })
 		}
 		repairs.Wait()
 		succeeded := 0
@@ -289,13 +291,13 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 		if succeeded == 0 || succeeded > 1 && !s.Seconds {
 			t.Errorf("%s: %d of %d repairs are done, want 1", what, succeeded, len(results))
 		}
-		s.wantStored(what, id, documentKind(now.Tombstone), s.version(v), 0)
+		s.wantStored(what, id, documentKind(next.Tombstone), s.version(v), 0)
 	})
 }
 
-// repairsOfAnotherBirth checks that a store refuses to repair a document of another birth, and leaves the document as
-// it is.
-func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
+// checkRepairsOfAnotherBirth checks that a store refuses to repair a document of another birth, and leaves the document
+// as it is.
+func checkRepairsOfAnotherBirth(t *testing.T, s repairCheck) {
 	for _, kind := range []documentKind{live, deleted} {
 		id := fmt.Sprint("birth-", kind)
 		ofSecondBirth := document(s.Index, id, 5, "second", kind)
@@ -314,9 +316,9 @@ func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
 	}
 }
 
-// repairsOfForeignDocuments checks that a document is repaired after a person changed or deleted it. Newer changes of
-// the stream must win over the repair.
-func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
+// checkRepairsOfForeignDocuments checks that a document is repaired after a person changed or deleted it. Newer changes
+// of the stream must win over the repair.
+func checkRepairsOfForeignDocuments(t *testing.T, s repairCheck) {
 	s.apply("another document", s.document("another", 1, live))
 	for name, damage := range map[string]func(id string){
 		"edited": func(id string) {
@@ -329,9 +331,9 @@ func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
 			id := fmt.Sprint(name, kind)
 			s.apply(id, s.document(id, 5, live))
 			damage(id)
-			was := s.read(id)
-			s.expectRepair(id, was, s.wantedMutation(id, kind), repaired)
-			v := was.Version
+			expected := s.read(id)
+			s.expectRepair(id, expected, s.wantedMutation(id, kind), repaired)
+			v := expected.Version
 			if v.IsZero() {
 				v = s.version(0)
 			}

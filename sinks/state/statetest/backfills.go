@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-func (f *fixture) setPart(s state.Store, was, now state.Part) bool {
+func (f *fixture) setPart(s state.Store, expected, next state.Part) bool {
 	f.t.Helper()
-	done, err := s.SetPart(f.t.Context(), was, now)
+	done, err := s.SetPart(f.t.Context(), expected, next)
 	must(f.t, err)
 	return done
 }
@@ -31,7 +31,7 @@ func testBackfill(run string, start time.Time) state.Backfill {
 
 // Every process reads the backfills of its pipeline in the order of their start. If a run is added twice, the first
 // description stays.
-func backfillsComeBack(t *testing.T, f *fixture) {
+func checkBackfillsAreReadBack(t *testing.T, f *fixture) {
 	add := func(s state.Store, b, want state.Backfill) {
 		t.Helper()
 		if got, err := s.AddBackfill(t.Context(), b); err != nil || got != want {
@@ -56,14 +56,14 @@ func backfillsComeBack(t *testing.T, f *fixture) {
 }
 
 // If several processes begin one run at once, all get the same description.
-func backfillsAreOne(t *testing.T, f *fixture) {
+func checkOneBackfillIsStored(t *testing.T, f *fixture) {
 	expectSame(t, processes(f, 8, func(i int, s state.Store) (state.Backfill, error) {
 		return s.AddBackfill(t.Context(), testBackfill("run", bornAt.Add(time.Duration(i)*time.Second)))
 	}))
 }
 
 // Parts are read in the order of the bytes of their IDs. Only the parts of the requested run and pipeline are read.
-func partsComeBack(t *testing.T, f *fixture) {
+func checkPartsAreReadBack(t *testing.T, f *fixture) {
 	ids := []string{"data/a b.json.gz", "data/a!b.json.gz", "data/a#b", "data/a%20b", "data/é", "z",
 		strings.Repeat("x", state.MaxPartID), strings.Repeat("x", state.MaxPartID-1) + "y"}
 	var want []state.Part
@@ -89,7 +89,7 @@ func partsComeBack(t *testing.T, f *fixture) {
 }
 
 // A part is replaced only if it is unchanged. So a process that lost its claim cannot move the position.
-func partsChangeAsRead(t *testing.T, f *fixture) {
+func checkPartsChangeAsRead(t *testing.T, f *fixture) {
 	other := f.suite.State(f.open(), "test")
 	first := state.Part{Run: "run", ID: "1", Owner: "a", Counter: 1}
 	rival := state.Part{Run: "run", ID: "1", Owner: "b", Counter: 1}
@@ -113,10 +113,10 @@ func partsChangeAsRead(t *testing.T, f *fixture) {
 		"items":    func(p *state.Part) { p.Items++ },
 		"done":     func(p *state.Part) { p.Done = true },
 	} {
-		was, now := taken, taken
-		change(&was)
-		now.Counter++
-		if f.setPart(f.state, was, now) {
+		expected, next := taken, taken
+		change(&expected)
+		next.Counter++
+		if f.setPart(f.state, expected, next) {
 			t.Errorf("a part whose %s differs was replaced", name)
 		}
 	}
@@ -135,7 +135,7 @@ func partsChangeAsRead(t *testing.T, f *fixture) {
 }
 
 // If processes claim the same parts at once, each part is claimed by exactly one of them.
-func partsAreClaimedOnce(t *testing.T, f *fixture) {
+func checkPartsAreClaimedOnce(t *testing.T, f *fixture) {
 	const n = 20
 	var claimed [n]atomic.Int32
 	processes(f, 4, func(i int, s state.Store) (_ bool, err error) {
@@ -161,7 +161,7 @@ func partsAreClaimedOnce(t *testing.T, f *fixture) {
 }
 
 // Removing a backfill removes all its parts and no other backfill. Removing it again is not an error.
-func backfillsAreRemoved(t *testing.T, f *fixture) {
+func checkBackfillsAreRemoved(t *testing.T, f *fixture) {
 	for _, run := range []string{"run", "run 2"} {
 		if _, err := f.state.AddBackfill(t.Context(), testBackfill(run, bornAt)); err != nil {
 			t.Fatal(err)
@@ -186,18 +186,18 @@ func backfillsAreRemoved(t *testing.T, f *fixture) {
 }
 
 // SetPart refuses invalid parts.
-func partsAreChecked(t *testing.T, f *fixture) {
+func checkDamagedParts(t *testing.T, f *fixture) {
 	good := state.Part{Run: "run", ID: "1", Counter: 1}
-	for name, p := range map[string]struct{ was, now state.Part }{
-		"no run":       {now: state.Part{ID: "1", Counter: 1}},
-		"no id":        {now: state.Part{Run: "run", Counter: 1}},
-		"long id":      {now: state.Part{Run: "run", ID: strings.Repeat("x", state.MaxPartID+1), Counter: 1}},
-		"no text":      {now: state.Part{Run: "run", ID: "\xff", Counter: 1}},
+	for name, p := range map[string]struct{ expected, next state.Part }{
+		"no run":       {next: state.Part{ID: "1", Counter: 1}},
+		"no id":        {next: state.Part{Run: "run", Counter: 1}},
+		"long id":      {next: state.Part{Run: "run", ID: strings.Repeat("x", state.MaxPartID+1), Counter: 1}},
+		"no text":      {next: state.Part{Run: "run", ID: "\xff", Counter: 1}},
 		"another part": {good, state.Part{Run: "run", ID: "2", Counter: 2}},
 		"same counter": {good, good},
-		"no counter":   {now: state.Part{Run: "run", ID: "1"}},
+		"no counter":   {next: state.Part{Run: "run", ID: "1"}},
 	} {
-		if done, err := f.state.SetPart(t.Context(), p.was, p.now); done || err == nil {
+		if done, err := f.state.SetPart(t.Context(), p.expected, p.next); done || err == nil {
 			t.Errorf("%s: it is stored (%v)", name, err)
 		}
 	}

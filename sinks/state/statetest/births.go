@@ -21,9 +21,9 @@ func (f *fixture) recordBirth(s state.Store, b state.Birth) state.Birth {
 	return stored
 }
 
-func (f *fixture) setBirth(s state.Store, was, now state.Birth) bool {
+func (f *fixture) setBirth(s state.Store, expected, next state.Birth) bool {
 	f.t.Helper()
-	done, err := s.SetBirth(f.t.Context(), was, now)
+	done, err := s.SetBirth(f.t.Context(), expected, next)
 	must(f.t, err)
 	return done
 }
@@ -31,7 +31,7 @@ func (f *fixture) setBirth(s state.Store, was, now state.Birth) bool {
 var bornAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // Every process reads all recorded births of its pipeline, in order, and no others.
-func birthsComeBack(t *testing.T, f *fixture) {
+func checkBirthsAreReadBack(t *testing.T, f *fixture) {
 	second := f.recordBirth(f.state, state.NewBirth("orders", "table b#%/é", bornAt))
 	first := f.recordBirth(f.state, state.NewBirth("orders", "table a", bornAt))
 	full := state.NewBirth("users", "index users", bornAt)
@@ -51,41 +51,41 @@ func birthsComeBack(t *testing.T, f *fixture) {
 }
 
 // If many processes begin a sink at once, all get the same birth (the identity of the sink's output).
-func birthsAreOne(t *testing.T, f *fixture) {
+func checkOneBirthIsStored(t *testing.T, f *fixture) {
 	expectSame(t, processes(f, 8, func(_ int, s state.Store) (state.Birth, error) {
 		return s.RecordBirth(t.Context(), state.NewBirth("orders", "table a", bornAt))
 	}))
 }
 
 // A birth is replaced only if it is unchanged. So the first of two writers wins.
-func birthsChangeAsRead(t *testing.T, f *fixture) {
-	was := f.recordBirth(f.state, state.NewBirth("orders", "table a", bornAt))
-	now := was
-	now.State, now.Store, now.Begun = "s", "t", true
-	if !f.setBirth(f.state, was, now) {
+func checkBirthsChangeAsRead(t *testing.T, f *fixture) {
+	expected := f.recordBirth(f.state, state.NewBirth("orders", "table a", bornAt))
+	next := expected
+	next.State, next.Store, next.Begun = "s", "t", true
+	if !f.setBirth(f.state, expected, next) {
 		t.Error("it was not replaced")
 	}
-	late := was
+	late := expected
 	late.Store = "late"
-	if f.setBirth(f.suite.State(f.open(), "test"), was, late) {
+	if f.setBirth(f.suite.State(f.open(), "test"), expected, late) {
 		t.Error("one that was replaced meanwhile was replaced again")
 	}
-	if bs := f.births(f.state); len(bs) != 1 || bs[0] != now {
-		t.Errorf("births: %+v, want %+v", bs, now)
+	if bs := f.births(f.state); len(bs) != 1 || bs[0] != next {
+		t.Errorf("births: %+v, want %+v", bs, next)
 	}
-	if f.setBirth(f.state, was, state.Birth{}) {
+	if f.setBirth(f.state, expected, state.Birth{}) {
 		t.Error("one that was replaced meanwhile was removed")
 	}
-	if !f.setBirth(f.state, now, state.Birth{}) || len(f.births(f.state)) > 0 {
+	if !f.setBirth(f.state, next, state.Birth{}) || len(f.births(f.state)) > 0 {
 		t.Error("it was not removed")
 	}
-	if again := f.recordBirth(f.state, state.NewBirth("orders", "table a", bornAt)); again.ID == was.ID {
+	if again := f.recordBirth(f.state, state.NewBirth("orders", "table a", bornAt)); again.ID == expected.ID {
 		t.Error("another birth has the same id")
 	}
 }
 
 // SetBirth compares each field of a birth. So two processes cannot both move the stage of an output.
-func everyFieldOfABirthIsCompared(t *testing.T, f *fixture) {
+func checkBirthFieldsAreCompared(t *testing.T, f *fixture) {
 	stored := state.NewBirth("orders", "table a", bornAt)
 	stored.Stage, stored.Floor, stored.Stream = state.Filling, bornAt, "arn"
 	stored.Run, stored.ReadUntil = "run", bornAt.Add(time.Hour)
@@ -111,10 +111,10 @@ func everyFieldOfABirthIsCompared(t *testing.T, f *fixture) {
 		"left out":       func(b *state.Birth) { b.LeftOut = b.LeftOut.Add(time.Nanosecond) },
 		"not left out":   func(b *state.Birth) { b.LeftOut = time.Time{} },
 	} {
-		was := stored
-		change(&was)
-		now := state.Birth{Sink: stored.Sink, Target: stored.Target, ID: "wrong", Made: bornAt}
-		if f.setBirth(f.state, was, now) || f.setBirth(f.state, was, state.Birth{}) {
+		expected := stored
+		change(&expected)
+		next := state.Birth{Sink: stored.Sink, Target: stored.Target, ID: "wrong", Made: bornAt}
+		if f.setBirth(f.state, expected, next) || f.setBirth(f.state, expected, state.Birth{}) {
 			t.Errorf("a birth whose %s differs was replaced", name)
 		}
 	}
@@ -134,15 +134,15 @@ func everyFieldOfABirthIsCompared(t *testing.T, f *fixture) {
 }
 
 // If many processes begin to fill an output at once, one of them succeeds.
-func stagesMoveOnce(t *testing.T, f *fixture) {
-	was := state.NewBirth("orders", "table a", bornAt)
-	was.Stage = state.Waiting
-	f.recordBirth(f.state, was)
+func checkStagesMoveOnce(t *testing.T, f *fixture) {
+	expected := state.NewBirth("orders", "table a", bornAt)
+	expected.Stage = state.Waiting
+	f.recordBirth(f.state, expected)
 	won := 0
 	for _, done := range processes(f, 8, func(i int, s state.Store) (bool, error) {
-		now := was
-		now.Stage, now.Run, now.Floor = state.Filling, fmt.Sprint(i), bornAt
-		return s.SetBirth(t.Context(), was, now)
+		next := expected
+		next.Stage, next.Run, next.Floor = state.Filling, fmt.Sprint(i), bornAt
+		return s.SetBirth(t.Context(), expected, next)
 	}) {
 		if done {
 			won++
@@ -154,7 +154,7 @@ func stagesMoveOnce(t *testing.T, f *fixture) {
 }
 
 // The state has the same identity in every process.
-func identityStays(t *testing.T, f *fixture) {
+func checkIdentityStays(t *testing.T, f *fixture) {
 	id, err := f.state.Identity(t.Context())
 	must(t, err)
 	again, err := f.suite.State(f.open(), "other").Identity(t.Context())

@@ -21,13 +21,13 @@ func knownGap() record.Gap {
 // RunGaps checks an implementation of [state.Gaps]. open returns a new store.
 func RunGaps(t *testing.T, open func(t *testing.T) state.Gaps) {
 	for name, check := range map[string]func(*testing.T, state.Gaps){
-		"FoundWhenNoted":   gapsAreFoundWhenNoted,
-		"RepairsComeBack":  repairsComeBack,
-		"RepairsAreKept":   repairsAreKept,
-		"GrowingReopens":   growingReopens,
-		"LateEndReopens":   lateEndReopens,
-		"NotesOfTakeovers": notesOfTakeovers,
-		"RepairsOfNothing": repairsOfNothing,
+		"FoundWhenNoted":   checkGapsAreFoundWhenNoted,
+		"RepairsComeBack":  checkRepairsAreReadBack,
+		"RepairsAreKept":   checkRepairsAreKept,
+		"GrowingReopens":   checkGrowingReopens,
+		"LateEndReopens":   checkLateEndReopens,
+		"NotesOfTakeovers": checkNotesOfTakeovers,
+		"RepairsOfNothing": checkRepairsOfMissingGaps,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, open(t)) })
 	}
@@ -56,7 +56,7 @@ func mustSetRepair(t *testing.T, s state.Gaps, g state.NotedGap, r state.GapRepa
 }
 
 // Every process reads the noted gaps, in the order of Found. A gap that is noted again is stored once.
-func gapsComeBack(t *testing.T, f *fixture) {
+func checkGapsAreReadBack(t *testing.T, f *fixture) {
 	g, unknown := knownGap(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: noon.Add(3 * time.Hour),
 		UnknownExtent: true}
 	g.From = g.From.Add(6)
@@ -76,7 +76,7 @@ func gapsComeBack(t *testing.T, f *fixture) {
 }
 
 // If several processes claim the repair of a gap at once, one of them succeeds.
-func gapsAreTakenOnce(t *testing.T, f *fixture) {
+func checkGapsAreTakenOnce(t *testing.T, f *fixture) {
 	must(t, f.state.AddGap(t.Context(), knownGap()))
 	g := findGap(t, f.state, knownGap().Shard)
 	got := processes(f, 4, func(i int, s state.Store) (bool, error) {
@@ -89,14 +89,14 @@ func gapsAreTakenOnce(t *testing.T, f *fixture) {
 			winners += string(rune('a' + i))
 		}
 	}
-	if now := findGap(t, f.state, g.Shard); len(winners) != 1 || now.Repair.Owner != winners {
-		t.Errorf("taken by %q, and the owner is %q", winners, now.Repair.Owner)
+	if next := findGap(t, f.state, g.Shard); len(winners) != 1 || next.Repair.Owner != winners {
+		t.Errorf("taken by %q, and the owner is %q", winners, next.Repair.Owner)
 	}
 }
 
 // If a gap is noted without Found, the store sets Found to the time of the note. Found stays when the end of the gap
 // becomes known.
-func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
+func checkGapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 	before := time.Now().Truncate(time.Second)
 	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1"}))
 	g := findGap(t, s, "shardId-1")
@@ -105,18 +105,18 @@ func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 	}
 	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Before: "9",
 		To: before.Add(-time.Hour)}))
-	if now := findGap(t, s, "shardId-1"); !now.Found.Equal(g.Found) {
-		t.Errorf("a gap whose end became known was found at %v, want %v", now.Found, g.Found)
+	if next := findGap(t, s, "shardId-1"); !next.Found.Equal(g.Found) {
+		t.Errorf("a gap whose end became known was found at %v, want %v", next.Found, g.Found)
 	}
 }
 
 // A repair is read as it was written. A repair with another version than the stored one is refused.
-func repairsComeBack(t *testing.T, s state.Gaps) {
+func checkRepairsAreReadBack(t *testing.T, s state.Gaps) {
 	must(t, s.AddGap(t.Context(), knownGap()))
-	was := findGap(t, s, knownGap().Shard)
+	expected := findGap(t, s, knownGap().Shard)
 	if want := (state.NotedGap{Gap: knownGap(), Repair: state.GapRepair{Stage: state.GapOpen,
-		Version: 1}}); !reflect.DeepEqual(was, want) {
-		t.Fatalf("noted as %+v, want %+v", was, want)
+		Version: 1}}); !reflect.DeepEqual(expected, want) {
+		t.Fatalf("noted as %+v, want %+v", expected, want)
 	}
 	r := state.GapRepair{
 		Stage: state.GapRepairing, Run: "run", Owner: "owner", Expires: noon.Add(time.Minute + 7), How: "export",
@@ -124,21 +124,21 @@ func repairsComeBack(t *testing.T, s state.Gaps) {
 		Sinks:   []string{"orders"}, Items: 1, Differences: 2, Repaired: 3, Left: 4, Done: 5, Total: 6, Since: noon.Add(3),
 		At: noon.Add(7),
 	}
-	g := mustSetRepair(t, s, was, r)
-	r.Version = was.Repair.Version + 1
+	g := mustSetRepair(t, s, expected, r)
+	r.Version = expected.Repair.Version + 1
 	if want := (state.NotedGap{Gap: knownGap(), Repair: r}); !reflect.DeepEqual(g, want) {
 		t.Errorf("came back as\n%+v, want\n%+v", g, want)
 	}
-	if done, err := s.SetGapRepair(t.Context(), was.Gap, was.Repair); done || err != nil {
+	if done, err := s.SetGapRepair(t.Context(), expected.Gap, expected.Repair); done || err != nil {
 		t.Errorf("a repair over another one: %v, %v", done, err)
 	}
-	if now := findGap(t, s, g.Shard); !reflect.DeepEqual(now, g) {
-		t.Errorf("a refused repair left %+v, want %+v", now, g)
+	if next := findGap(t, s, g.Shard); !reflect.DeepEqual(next, g) {
+		t.Errorf("a refused repair left %+v, want %+v", next, g)
 	}
 }
 
 // A gap keeps its repair if it is noted again unchanged, or if more of it becomes known.
-func repairsAreKept(t *testing.T, s state.Gaps) {
+func checkRepairsAreKept(t *testing.T, s state.Gaps) {
 	first := knownGap()
 	first.Before, first.To = "", time.Time{}
 	must(t, s.AddGap(t.Context(), first))
@@ -147,9 +147,9 @@ func repairsAreKept(t *testing.T, s state.Gaps) {
 	end := knownGap()
 	end.To = end.Found.Add(time.Hour) // time of the next record, an hour after the gap was found
 	must(t, s.AddGap(t.Context(), end))
-	now := findGap(t, s, first.Shard)
-	if now.Gap != end || now.Repair.Stage != state.GapRepaired || now.Repair.Run != "run" {
-		t.Errorf("of %+v is left %+v", g, now)
+	next := findGap(t, s, first.Shard)
+	if next.Gap != end || next.Repair.Stage != state.GapRepaired || next.Repair.Run != "run" {
+		t.Errorf("of %+v is left %+v", g, next)
 	}
 	if done, err := s.SetGapRepair(t.Context(), g.Gap, g.Repair); done || err != nil {
 		t.Errorf("a repair over a gap that changed: %v, %v", done, err)
@@ -158,7 +158,7 @@ func repairsAreKept(t *testing.T, s state.Gaps) {
 
 // A consumer that takes over a shard notes its gap again, without an end. Within 23 hours after the first note the gap
 // has not grown, because the stream still has all records since then.
-func notesOfTakeovers(t *testing.T, s state.Gaps) {
+func checkNotesOfTakeovers(t *testing.T, s state.Gaps) {
 	for name, c := range map[string]struct {
 		age  time.Duration
 		want state.GapStage
@@ -167,19 +167,19 @@ func notesOfTakeovers(t *testing.T, s state.Gaps) {
 			gap := record.Gap{StreamARN: "arn:1", Shard: name, After: "100",
 				Found: time.Now().Add(-c.age).Truncate(time.Second).UTC()}
 			must(t, s.AddGap(t.Context(), gap))
-			was := mustSetRepair(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
+			expected := mustSetRepair(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
 			gap.Found = time.Time{}
 			must(t, s.AddGap(t.Context(), gap))
-			now := findGap(t, s, name)
-			if now.Repair.Stage != c.want || now.Found.Equal(was.Found) != (c.want == state.GapRepaired) {
-				t.Errorf("noted again it is %+v, and was %+v", now, was)
+			next := findGap(t, s, name)
+			if next.Repair.Stage != c.want || next.Found.Equal(expected.Found) != (c.want == state.GapRepaired) {
+				t.Errorf("noted again it is %+v, and was %+v", next, expected)
 			}
 		})
 	}
 }
 
 // If a gap grows, it is open again. A repair of the smaller gap is refused.
-func growingReopens(t *testing.T, s state.Gaps) {
+func checkGrowingReopens(t *testing.T, s state.Gaps) {
 	for name, grow := range map[string]func(*record.Gap){
 		"later end":           func(g *record.Gap) { g.Before = "1000" },
 		"later time":          func(g *record.Gap) { g.To = g.To.Add(time.Second) },
@@ -197,9 +197,9 @@ func growingReopens(t *testing.T, s state.Gaps) {
 			g := mustSetRepair(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepairing, Run: "run", Owner: "owner"})
 			grow(&gap)
 			must(t, s.AddGap(t.Context(), gap))
-			now := findGap(t, s, name)
-			if now.Repair.Stage != state.GapOpen || now.Repair.Run != "" || now.Repair.Version <= g.Repair.Version {
-				t.Errorf("a gap that grew is %+v", now)
+			next := findGap(t, s, name)
+			if next.Repair.Stage != state.GapOpen || next.Repair.Run != "" || next.Repair.Version <= g.Repair.Version {
+				t.Errorf("a gap that grew is %+v", next)
 			}
 			g.Repair.Stage = state.GapRepaired
 			if done, err := s.SetGapRepair(t.Context(), g.Gap, g.Repair); done || err != nil {
@@ -211,20 +211,20 @@ func growingReopens(t *testing.T, s state.Gaps) {
 
 // If the end of a gap becomes known and is a day after the gap was found, records that were created in between may be
 // lost too. So the gap is open again.
-func lateEndReopens(t *testing.T, s state.Gaps) {
+func checkLateEndReopens(t *testing.T, s state.Gaps) {
 	gap := knownGap()
 	gap.Before, gap.To = "", time.Time{}
 	must(t, s.AddGap(t.Context(), gap))
 	mustSetRepair(t, s, findGap(t, s, gap.Shard), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
 	gap.Before, gap.To = "200", gap.Found.Add(24*time.Hour)
 	must(t, s.AddGap(t.Context(), gap))
-	if now := findGap(t, s, gap.Shard); now.Repair.Stage != state.GapOpen {
-		t.Errorf("a gap that ended a day later is %+v", now)
+	if next := findGap(t, s, gap.Shard); next.Repair.Stage != state.GapOpen {
+		t.Errorf("a gap that ended a day later is %+v", next)
 	}
 }
 
 // A repair of a gap that is not noted is refused.
-func repairsOfNothing(t *testing.T, s state.Gaps) {
+func checkRepairsOfMissingGaps(t *testing.T, s state.Gaps) {
 	if done, err := s.SetGapRepair(t.Context(), knownGap(), state.GapRepair{Stage: state.GapRepaired}); done ||
 		err != nil {
 		t.Errorf("a repair of a gap that is not noted: %v, %v", done, err)

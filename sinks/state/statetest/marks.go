@@ -13,7 +13,7 @@ import (
 )
 
 // A key is held in every process of its pipeline, until its mark is cleared.
-func heldInEveryProcess(t *testing.T, f *fixture) {
+func checkMarksInEveryProcess(t *testing.T, f *fixture) {
 	other := f.suite.State(f.open(), "test")
 	f.expectHeld(f.state, "crm", "")
 	f.hold(f.state, "crm", "b")
@@ -31,7 +31,7 @@ func heldInEveryProcess(t *testing.T, f *fixture) {
 }
 
 // Of many keys, with any characters, exactly the marked ones are held.
-func manyKeys(t *testing.T, f *fixture) {
+func checkManyKeys(t *testing.T, f *fixture) {
 	var keys, odd []item.Key
 	for i := range 3000 {
 		keys = append(keys, item.Key(fmt.Sprintf("key%%20%d,é\"\\", i)))
@@ -54,7 +54,7 @@ func manyKeys(t *testing.T, f *fixture) {
 
 // A mark is the note that a key is quarantined. It is cleared only if it is unchanged since it was read. A mark that
 // was cleared and added again is another mark.
-func clearIsConditional(t *testing.T, f *fixture) {
+func checkClearIsConditional(t *testing.T, f *fixture) {
 	before := time.Now().Add(-time.Second)
 	f.hold(f.state, "crm", "a", "a", "b")
 	ms := f.marks(f.state, "crm")
@@ -86,7 +86,7 @@ func clearIsConditional(t *testing.T, f *fixture) {
 }
 
 // Marks are read in the order of sink and key.
-func marksComeInOrder(t *testing.T, f *fixture) {
+func checkMarksComeInOrder(t *testing.T, f *fixture) {
 	f.hold(f.state, "events", "a")
 	f.hold(f.state, "crm", "b", "a")
 	for sink, want := range map[string]string{"": "crm/a crm/b events/a ", "crm": "crm/a crm/b ", "events": "events/a ",
@@ -102,7 +102,7 @@ func marksComeInOrder(t *testing.T, f *fixture) {
 }
 
 // A pipeline does not see the marks and gaps of another one.
-func pipelinesAreApart(t *testing.T, f *fixture) {
+func checkPipelinesAreApart(t *testing.T, f *fixture) {
 	other := f.suite.State(f.Store, "other")
 	f.hold(f.state, "crm", "a")
 	f.expectHeld(other, "crm", "")
@@ -116,7 +116,7 @@ func pipelinesAreApart(t *testing.T, f *fixture) {
 }
 
 // Marks may be cleared and added during a read.
-func readingMayWrite(t *testing.T, f *fixture) {
+func checkWritesDuringReads(t *testing.T, f *fixture) {
 	f.hold(f.state, "crm", "a", "b", "c")
 	for m, err := range f.state.Marks(t.Context(), "crm") {
 		must(t, err)
@@ -136,7 +136,7 @@ func readingMayWrite(t *testing.T, f *fixture) {
 }
 
 // Calls of a closed store fail. A second Close does nothing.
-func closedStoreSaysSo(t *testing.T, f *fixture) {
+func checkClosedStoreFails(t *testing.T, f *fixture) {
 	must(t, f.Close())
 	if err := f.state.MarkKeys(t.Context(), "crm", []item.Key{"a"}); err == nil {
 		t.Error("a key is held in a closed store")
@@ -150,7 +150,7 @@ func closedStoreSaysSo(t *testing.T, f *fixture) {
 }
 
 // The error of a cancelled call is transient, so that it never stops a pipeline.
-func cancelledCallSaysSo(t *testing.T, f *fixture) {
+func checkCancelledCallFails(t *testing.T, f *fixture) {
 	f.hold(f.state, "crm", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -163,7 +163,7 @@ func cancelledCallSaysSo(t *testing.T, f *fixture) {
 }
 
 // Dead letters are added while marks are cleared. Each dead letter is counted in exactly one of the cleared marks.
-func redriveAgainstHolding(t *testing.T, f *fixture) {
+func checkRedriveAgainstMarking(t *testing.T, f *fixture) {
 	const letters = 60
 	other := f.suite.State(f.open(), "test")
 	var put sync.WaitGroup

@@ -17,7 +17,7 @@ type heldBackStore interface {
 
 // Each consumer has one note, which it replaces and removes. Notes of other consumers and pipelines are separate.
 // Expired notes are not returned.
-func heldBackComesBack(t *testing.T, f *fixture) {
+func checkHeldBackIsReadBack(t *testing.T, f *fixture) {
 	notes := func(s state.Store) heldBackStore {
 		t.Helper()
 		kept, ok := s.(heldBackStore)
@@ -26,11 +26,11 @@ func heldBackComesBack(t *testing.T, f *fixture) {
 		}
 		return kept
 	}
-	now := time.Now().UTC().Truncate(time.Microsecond)
+	next := time.Now().UTC().Truncate(time.Microsecond)
 	shards := func(n int) (all []state.HeldBackShard) {
 		for i := range n {
 			all = append(all, state.HeldBackShard{Shard: "shard-" + string(rune('a'+i)), Sink: "órders#1", Reason: "share",
-				Since: now.Add(-time.Hour), Bytes: 1 << 40})
+				Since: next.Add(-time.Hour), Bytes: 1 << 40})
 		}
 		return all
 	}
@@ -45,29 +45,29 @@ func heldBackComesBack(t *testing.T, f *fixture) {
 			t.Errorf("%s: %+v, %v, want %+v", what, got, err, want)
 		}
 	}
-	a := state.HeldBack{Consumer: "task/1#a b", At: now, Total: 25, Worst: shards(20)}
-	b := state.HeldBack{Consumer: "task/2", At: now, Total: 1, Worst: shards(1)}
+	a := state.HeldBack{Consumer: "task/1#a b", At: next, Total: 25, Worst: shards(20)}
+	b := state.HeldBack{Consumer: "task/2", At: next, Total: 1, Worst: shards(1)}
 	want(f.state, "nothing was noted")
-	set(f.state, state.HeldBack{Consumer: "none", At: now}) // removes a note that does not exist
+	set(f.state, state.HeldBack{Consumer: "none", At: next}) // removes a note that does not exist
 	want(f.state, "nothing is held back")
 	set(f.state, b)
-	set(f.state, state.HeldBack{Consumer: a.Consumer, At: now, Total: 1, Worst: shards(2)})
+	set(f.state, state.HeldBack{Consumer: a.Consumer, At: next, Total: 1, Worst: shards(2)})
 	set(f.state, a)
 	other := f.suite.State(f.open(), "test")
 	want(other, "of two consumers", a, b)
 	want(f.suite.State(f.Store, "other"), "of another pipeline")
 	set(f.suite.State(f.Store, "other"), b)
-	set(other, state.HeldBack{Consumer: b.Consumer, At: now})
+	set(other, state.HeldBack{Consumer: b.Consumer, At: next})
 	want(f.state, "one is held back no more", a)
 	want(f.suite.State(f.Store, "other"), "of another pipeline with the same consumer", b)
-	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLifetime - time.Minute), Total: 1,
+	old := state.HeldBack{Consumer: "long gone", At: next.Add(-state.HeldBackLifetime - time.Minute), Total: 1,
 		Worst: shards(1)}
 	set(f.state, old)
 	want(f.state, "one has expired", a)
 }
 
 // A fingerprint is read as it was last written, by every process. Each sink and pipeline has its own.
-func fingerprintsComeBack(t *testing.T, f *fixture) {
+func checkFingerprintsAreReadBack(t *testing.T, f *fixture) {
 	if got, ok, err := f.Fingerprint(t.Context(), "test", "orders"); ok || err != nil {
 		t.Fatalf("nothing was written, and yet %v, %v", got, err)
 	}

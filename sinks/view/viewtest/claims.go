@@ -15,17 +15,17 @@ import (
 // RunItems checks a store of rows that are guarded by item. It checks each kind of write separately.
 func RunItems(t *testing.T, open Open) {
 	runChecks(t, open, target, map[string]func(*testing.T, *storeCheck){
-		"ClaimsComeBack":         claimsComeBack,
-		"LostGuard":              lostGuard,
-		"LostClaims":             lostClaims,
-		"VoidGuards":             voidGuards,
-		"WritesBuildOnEarlier":   writesBuildOnEarlier,
-		"DependentWritesAreLost": dependentWritesAreLost,
-		"OwnerChanges":           ownerChanges,
-		"RowsOfOtherViews":       rowsOfOtherViews,
-		"ManyClaims":             manyClaims,
-		"TwoProcesses":           itemsOfTwoProcesses,
-		"ContestedRows":          contestedRows,
+		"ClaimsComeBack":         checkClaimsAreReadBack,
+		"LostGuard":              checkLostGuard,
+		"LostClaims":             checkLostClaims,
+		"VoidGuards":             checkVoidGuards,
+		"WritesBuildOnEarlier":   checkWritesBuildOnEarlier,
+		"DependentWritesAreLost": checkDependentWritesAreLost,
+		"OwnerChanges":           checkOwnerChanges,
+		"RowsOfOtherViews":       checkRowsOfOtherViews,
+		"ManyClaims":             checkManyClaims,
+		"TwoProcesses":           checkItemsOfTwoProcesses,
+		"ContestedRows":          checkContestedRows,
 	})
 }
 
@@ -119,14 +119,16 @@ func claimOf(t *testing.T, key item.Key, sequence int, text string) state.Claim 
 	}
 }
 
-// itemWrite returns the write that replaces the guard of an item. was and now are the sequence numbers of the versions
-// of the former and the new guard; if was is 0, there is no former guard. sk is the sort key of the row that the item
-// claims; "" if it claims no row.
-func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...state.RowClaimsWrite) state.ItemWrite {
+// itemWrite returns the write that replaces the guard of an item. expected and next are the sequence numbers of the
+// versions of the stored and the new guard; if expected is 0, no guard is stored. sk is the sort key of the row that
+// the item claims; "" if it claims no row.
+func itemWrite(
+	t *testing.T, item item.Key, expected, next int, sk string, rcs ...state.RowClaimsWrite,
+) state.ItemWrite {
 	t.Helper()
-	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
-	if was > 0 {
-		w.Expected = version(t, was)
+	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, next)}, Rows: rcs}
+	if expected > 0 {
+		w.Expected = version(t, expected)
 	}
 	if sk != "" {
 		w.Guard.Row = groupRow(t, "r", sk)
@@ -134,14 +136,14 @@ func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...stat
 	return w
 }
 
-// claimsWrite returns the change of the claims on the row at sk. was is the former revision of the claims, and revision
-// is the new one.
-func claimsWrite(t *testing.T, sk, was, revision string, claim, owner state.Claim) state.RowClaimsWrite {
+// claimsWrite returns the change of the claims on the row at sk. expected is the stored revision of the claims, and
+// next is the new one.
+func claimsWrite(t *testing.T, sk, expected, next string, claim, owner state.Claim) state.RowClaimsWrite {
 	t.Helper()
-	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Expected: was, Revision: revision, Claim: claim, Owner: owner}
+	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Expected: expected, Revision: next, Claim: claim, Owner: owner}
 }
 
-func claimsComeBack(t *testing.T, s *storeCheck) {
+func checkClaimsAreReadBack(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 7, "B"), claimOf(t, "c", 2, "")
 	a.Attributes = []state.Column{
 		{Name: `é "x"`, Value: parseValue(t, `{"N":"12345678901234567890.25"}`)},
@@ -184,7 +186,7 @@ func claimJSON(c state.Claim) string {
 	return text
 }
 
-func lostGuard(t *testing.T, s *storeCheck) {
+func checkLostGuard(t *testing.T, s *storeCheck) {
 	a, x := claimOf(t, "a", 5, "A"), claimOf(t, "x", 9, "X")
 	s.wantWrites(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
 	s.wantWrites("L", itemWrite(t, "a", 0, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
@@ -200,7 +202,7 @@ func lostGuard(t *testing.T, s *storeCheck) {
 
 // A void guard belongs to a change that could not be mapped to a row. A store returns it as void. A write of the same
 // version replaces the guard only if it is still void. So of two such writes, the second one is lost.
-func voidGuards(t *testing.T, s *storeCheck) {
+func checkVoidGuards(t *testing.T, s *storeCheck) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
 	s.wantWrites(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
 	void := itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{}))
@@ -217,7 +219,7 @@ func voidGuards(t *testing.T, s *storeCheck) {
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})
 }
 
-func lostClaims(t *testing.T, s *storeCheck) {
+func checkLostClaims(t *testing.T, s *storeCheck) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	s.wantWrites(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
 	s.wantWrites("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "x", b, b)))
@@ -229,7 +231,7 @@ func lostClaims(t *testing.T, s *storeCheck) {
 }
 
 // A later write of a call builds on the versions and revisions of earlier writes.
-func writesBuildOnEarlier(t *testing.T, s *storeCheck) {
+func checkWritesBuildOnEarlier(t *testing.T, s *storeCheck) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	a2 := claimOf(t, "a", 2, "AA")
 	s.wantWrites("....",
@@ -243,7 +245,7 @@ func writesBuildOnEarlier(t *testing.T, s *storeCheck) {
 }
 
 // A write that builds on a lost write is lost too. The other writes of the call succeed.
-func dependentWritesAreLost(t *testing.T, s *storeCheck) {
+func checkDependentWritesAreLost(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
 	s.wantWrites("L.L.L",
 		itemWrite(t, "a", 3, 4, "1", claimsWrite(t, "1", "", "r1", a, a)),
@@ -256,7 +258,7 @@ func dependentWritesAreLost(t *testing.T, s *storeCheck) {
 }
 
 // If the owner leaves, a waiting claim gets the row in the same write.
-func ownerChanges(t *testing.T, s *storeCheck) {
+func checkOwnerChanges(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 2, "B"), claimOf(t, "c", 3, "C")
 	s.wantWrites("...",
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
@@ -276,7 +278,7 @@ func ownerChanges(t *testing.T, s *storeCheck) {
 }
 
 // A row of another view or another pipeline is neither replaced nor deleted.
-func rowsOfOtherViews(t *testing.T, s *storeCheck) {
+func checkRowsOfOtherViews(t *testing.T, s *storeCheck) {
 	a := claimOf(t, "a", 1, "A")
 	plain := s.target
 	plain.View = "plain"
@@ -299,7 +301,7 @@ func rowsOfOtherViews(t *testing.T, s *storeCheck) {
 	s.wantTexts("1 of source says theirs", "2 of a says A")
 }
 
-func manyClaims(t *testing.T, s *storeCheck) {
+func checkManyClaims(t *testing.T, s *storeCheck) {
 	const n = 700
 	var ws []state.ItemWrite
 	var rows []state.Row
@@ -323,7 +325,7 @@ func manyClaims(t *testing.T, s *storeCheck) {
 }
 
 // ContestedRows yields exactly the rows on which claims wait, with their owners.
-func contestedRows(t *testing.T, s *storeCheck) {
+func checkContestedRows(t *testing.T, s *storeCheck) {
 	list := func(target view.Target) (texts []string) {
 		for _, r := range all(t, s.ContestedRows(t.Context(), target.State())) {
 			_, sk, err := r.Row.Decode()
@@ -359,7 +361,7 @@ func contestedRows(t *testing.T, s *storeCheck) {
 	}
 }
 
-func itemsOfTwoProcesses(t *testing.T, s *storeCheck) {
+func checkItemsOfTwoProcesses(t *testing.T, s *storeCheck) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	other := s.reopen()
 	s.wantWrites(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))

@@ -20,32 +20,32 @@ var target = view.Target{Table: view.Table{Name: "My views", PK: "PK", SK: "SK"}
 // contract checks a store. It checks each kind of write separately.
 func contract(t *testing.T, suite Suite) {
 	for name, check := range map[string]func(*testing.T, Store, view.Target){
-		"HigherVersionWins": higherVersionWins,
-		"Tombstones":        tombstones,
-		"Voids":             voidTombstones,
-		"Moves":             movedRows,
-		"RowsHaveOneOwner":  rowsHaveOneOwner,
-		"RowsOfOneItem":     rowsOfOneItem,
-		"EveryTypeIsExact":  everyTypeIsExact,
+		"HigherVersionWins": checkHigherVersionWins,
+		"Tombstones":        checkTombstones,
+		"Voids":             checkVoidTombstones,
+		"Moves":             checkMovedRows,
+		"RowsHaveOneOwner":  checkRowsHaveOneOwner,
+		"RowsOfOneItem":     checkRowsOfOneItem,
+		"EveryTypeIsExact":  checkEveryTypeIsExact,
 		"RowsComeInOrder": func(t *testing.T, s Store, target view.Target) {
-			rowsComeInOrder(t, s, target, suite.TypedKeys)
+			checkRowsComeInOrder(t, s, target, suite.TypedKeys)
 		},
-		"QueriesSelect":     queriesSelect,
-		"QueriesGoOn":       queriesFromAndTo,
-		"PartitionsMerge":   partitionsMerge,
-		"PartitionsReadFew": partitionsReadFew,
-		"PartitionsBetween": partitionsBetween,
-		"OneKeyAttribute":   oneKeyAttribute,
+		"QueriesSelect":     checkQueriesSelect,
+		"QueriesGoOn":       checkQueriesFromAndTo,
+		"PartitionsMerge":   checkPartitionsMerge,
+		"PartitionsReadFew": checkPartitionsReadFew,
+		"PartitionsBetween": checkPartitionsBetween,
+		"OneKeyAttribute":   checkOneKeyAttribute,
 		"KeysAreDistinct": func(t *testing.T, s Store, target view.Target) {
-			keysAreDistinct(t, s, target, suite.TypedKeys)
+			checkKeysAreDistinct(t, s, target, suite.TypedKeys)
 		},
 		"ManyRowsInOneCall": func(t *testing.T, s Store, target view.Target) {
-			manyRows(t, s, target, cmp.Or(suite.LargestCall, 3000))
+			checkManyRows(t, s, target, cmp.Or(suite.LargestCall, 3000))
 		},
-		"NothingInOneCall":  emptyCall,
-		"ReadingStopsEarly": readingStopsEarly,
-		"TablesAreDistinct": tablesAreDistinct,
-		"StoredRows":        storedRows,
+		"NothingInOneCall":  checkEmptyCall,
+		"ReadingStopsEarly": checkReadingStopsEarly,
+		"TablesAreDistinct": checkTablesAreDistinct,
+		"StoredRows":        checkStoredRows,
 		"Races":             func(t *testing.T, s Store, target view.Target) { checkRaces(t, s, target, suite) },
 	} {
 		for kind, inPlace := range tombstoneKinds {
@@ -173,7 +173,7 @@ func checkEqual[T comparable](t *testing.T, what string, got, want []T) {
 	}
 }
 
-func higherVersionWins(t *testing.T, s Store, target view.Target) {
+func checkHigherVersionWins(t *testing.T, s Store, target view.Target) {
 	runSteps(t, s, target,
 		step{"a new row", putRow(t, "a", "1", 5, "five"), applied, "1 five"},
 		step{"the same again", putRow(t, "a", "1", 5, "five"), applied, "1 five"},
@@ -181,7 +181,7 @@ func higherVersionWins(t *testing.T, s Store, target view.Target) {
 		step{"a newer one", putRow(t, "a", "1", 10, "ten"), applied, "1 ten"})
 }
 
-func tombstones(t *testing.T, s Store, target view.Target) {
+func checkTombstones(t *testing.T, s Store, target view.Target) {
 	runSteps(t, s, target,
 		step{"a tombstone of no row", tombstone(t, "a", "1", 5), applied, ""},
 		step{"a row older than it", putRow(t, "a", "1", 4, "four"), superseded, ""},
@@ -193,7 +193,7 @@ func tombstones(t *testing.T, s Store, target view.Target) {
 // Fact 44: a repeated write of a stored version changes nothing, unless the stored version is void. A row or a
 // tombstone that is not void replaces a void tombstone of the same version. Otherwise a void tombstone is like any
 // tombstone.
-func voidTombstones(t *testing.T, s Store, target view.Target) {
+func checkVoidTombstones(t *testing.T, s Store, target view.Target) {
 	void := func(sk string, sequence int) view.Mutation { return asVoid(tombstone(t, "a", sk, sequence)) }
 	likelyNew := putRow(t, "a", "3", 5, "five")
 	likelyNew.LikelyNew = true
@@ -219,7 +219,7 @@ func voidTombstones(t *testing.T, s Store, target view.Target) {
 
 // The new row of a move and the tombstone of its old row are written together. Whether each of the two is applied
 // depends only on the version that is stored at its own key.
-func movedRows(t *testing.T, s Store, target view.Target) {
+func checkMovedRows(t *testing.T, s Store, target view.Target) {
 	move := func(what, from, to string, sequence int, newRowResult, oldRowResult stepResult, rows string) {
 		t.Helper()
 		oldRow := tombstone(t, "a", from, sequence)
@@ -243,7 +243,7 @@ func movedRows(t *testing.T, s Store, target view.Target) {
 
 // A row belongs to the view and the pipeline that first wrote it, and no other sink can write it. A tombstone in place
 // also reserves the key for its sink. A tombstone that is apart does not.
-func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
+func checkRowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
 	apply(t, s, target, putRow(t, "a", "1", 5, "mine"), tombstone(t, "a", "0", 5))
 	theirs := []view.Mutation{putRow(t, "a", "1", 6, "theirs"), putRow(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6)}
 	if target.InPlace {
@@ -273,7 +273,7 @@ func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
 	wantApplied(t, "the view's own next row", s, target, putRow(t, "a", "0", 6, "mine"))
 }
 
-func oneKeyAttribute(t *testing.T, s Store, target view.Target) {
+func checkOneKeyAttribute(t *testing.T, s Store, target view.Target) {
 	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test",
 		InPlace: target.InPlace}
 	m := putRow(t, "a", "", 1, "x")
@@ -282,7 +282,7 @@ func oneKeyAttribute(t *testing.T, s Store, target view.Target) {
 	checkEqual(t, "rows", readRows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
 }
 
-func manyRows(t *testing.T, s Store, target view.Target, n int) {
+func checkManyRows(t *testing.T, s Store, target view.Target, n int) {
 	var ms []view.Mutation
 	for i := range n {
 		ms = append(ms, putRow(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
@@ -293,11 +293,11 @@ func manyRows(t *testing.T, s Store, target view.Target, n int) {
 	}
 }
 
-func emptyCall(t *testing.T, s Store, target view.Target) {
+func checkEmptyCall(t *testing.T, s Store, target view.Target) {
 	checkEqual(t, "a call of no mutations", apply(t, s, target), nil)
 }
 
-func tablesAreDistinct(t *testing.T, s Store, target view.Target) {
+func checkTablesAreDistinct(t *testing.T, s Store, target view.Target) {
 	other := target
 	other.Name = `an "other" one; --'`
 	apply(t, s, target, putRow(t, "a", "1", 5, "here"))

@@ -73,7 +73,7 @@ func groupAt(t *testing.T, pk string, shares int64, amount string) state.GroupCh
 	return c
 }
 
-func listsGroups(t *testing.T, c *listerCheck) {
+func checkGroupListing(t *testing.T, c *listerCheck) {
 	own, former := groupTarget, groupTarget
 	own.Birth, former.Birth = "b1", "b0"
 	var want []string
@@ -120,7 +120,7 @@ func listsGroups(t *testing.T, c *listerCheck) {
 	}
 }
 
-func listsMembers(t *testing.T, c *listerCheck) {
+func checkMemberListing(t *testing.T, c *listerCheck) {
 	own, former := groupTarget, groupTarget
 	own.Birth, former.Birth = "b1", "b0"
 	longText, longID := strings.Repeat("long", 300), strings.Repeat("i", 400)

@@ -15,16 +15,16 @@ import (
 // RunGroups checks a store of aggregates. It has a test for each property of its writes.
 func RunGroups(t *testing.T, open Open) {
 	runChecks(t, open, groupTarget, map[string]func(*testing.T, *storeCheck){
-		"ContributionsComeBack":  contributionsComeBack,
-		"LostRaceChangesNothing": lostRaceChangesNothing,
-		"WritesAreWhole":         writesAreWhole,
-		"VoidContributions":      voidContributions,
-		"SumsAreExact":           sumsAreExact,
-		"LeastAndGreatest":       leastAndGreatest,
-		"DifferentValues":        differentValues,
-		"EmptyGroupsAreDeleted":  emptyGroupsAreDeleted,
-		"GroupsHaveOneOwner":     groupsHaveOneOwner,
-		"TwoProcesses":           groupsOfTwoProcesses,
+		"ContributionsComeBack":  checkContributionsAreReadBack,
+		"LostRaceChangesNothing": checkLostRaceChangesNothing,
+		"WritesAreWhole":         checkWritesAreAtomic,
+		"VoidContributions":      checkVoidContributions,
+		"SumsAreExact":           checkSumsAreExact,
+		"LeastAndGreatest":       checkLeastAndGreatest,
+		"DifferentValues":        checkDifferentValues,
+		"EmptyGroupsAreDeleted":  checkEmptyGroupsAreDeleted,
+		"GroupsHaveOneOwner":     checkGroupsHaveOneOwner,
+		"TwoProcesses":           checkGroupsOfTwoProcesses,
 	})
 }
 
@@ -81,13 +81,13 @@ func sortable(t *testing.T, json string) string {
 }
 
 // countItem returns the write of an item's contribution. The contribution adds amount to the group (g, 1), or nothing
-// if amount is "". was and now are the sequence numbers of the versions of the stored and the new contribution; if was
-// is 0, none is stored. The item began to count with version 1.
-func countItem(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
+// if amount is "". expected and next are the sequence numbers of the versions of the stored and the new contribution;
+// if expected is 0, none is stored. The item began to count with version 1.
+func countItem(t *testing.T, item item.Key, expected, next int, amount string) state.ContributionWrite {
 	t.Helper()
-	w := state.ContributionWrite{Source: item, Next: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
-	if was > 0 {
-		w.Expected.Version = version(t, was)
+	w := state.ContributionWrite{Source: item, Next: state.Contribution{Version: version(t, next), Since: version(t, 1)}}
+	if expected > 0 {
+		w.Expected.Version = version(t, expected)
 	}
 	if amount != "" {
 		w.Next.Shares = []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, ""}}}
@@ -110,7 +110,7 @@ func groupChange(t *testing.T, sk string, shares int64, amount string, members .
 	}
 }
 
-func contributionsComeBack(t *testing.T, g *storeCheck) {
+func checkContributionsAreReadBack(t *testing.T, g *storeCheck) {
 	want := state.Contribution{Version: version(t, 7), Since: version(t, 2), Shares: []state.Share{
 		{Group: groupRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
 		{Group: groupRow(t, "g", "2")},
@@ -141,7 +141,7 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 	}
 }
 
-func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
+func checkLostRaceChangesNothing(t *testing.T, g *storeCheck) {
 	first := countItem(t, "a", 0, 5, "10")
 	g.mustWrite("the first", groupWrite(first, groupChange(t, "1", 1, "10")))
 	for name, w := range map[string]state.ContributionWrite{
@@ -165,7 +165,7 @@ func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
 // A void contribution belongs to a change that could not be counted. A store returns it as void. A write of the same
 // version replaces the contribution only if it is still void. So of two such writes, the second one is lost, and
 // nothing is counted twice.
-func voidContributions(t *testing.T, g *storeCheck) {
+func checkVoidContributions(t *testing.T, g *storeCheck) {
 	g.mustWrite("the first", groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "1", 1, "1")))
 	void := countItem(t, "a", 1, 2, "")
 	void.Next.Void = true
@@ -185,7 +185,7 @@ func voidContributions(t *testing.T, g *storeCheck) {
 }
 
 // Each write of a call is applied completely or not at all, whatever the results of the other writes are.
-func writesAreWhole(t *testing.T, g *storeCheck) {
+func checkWritesAreAtomic(t *testing.T, g *storeCheck) {
 	g.mustWrite("the first", groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "1", 1, "1")))
 	lost := groupWrite(countItem(t, "c", 0, 1, "4"), groupChange(t, "1", 2, "8"), groupChange(t, "3", 1, "8"))
 	lost.Items = append(lost.Items, countItem(t, "a", 0, 2, "4"))
@@ -206,7 +206,7 @@ func writesAreWhole(t *testing.T, g *storeCheck) {
 	}
 }
 
-func sumsAreExact(t *testing.T, g *storeCheck) {
+func checkSumsAreExact(t *testing.T, g *storeCheck) {
 	amounts := []string{"1e125", "1e-130", "-0.1", "12345678901234567890123456789012345678", "0.00000000000000000001"}
 	sum := state.Number{}
 	for i, a := range amounts {
@@ -246,7 +246,7 @@ func memberChanges(t *testing.T, kinds map[string]state.MemberKind, changes ...m
 	return ms
 }
 
-func leastAndGreatest(t *testing.T, g *storeCheck) {
+func checkLeastAndGreatest(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max}
 	step := func(what, want string, changes ...memberChange) {
 		t.Helper()
@@ -277,7 +277,7 @@ func leastAndGreatest(t *testing.T, g *storeCheck) {
 	step("no member is left", ``, removeMember("a", `{"N":"1"}`))
 }
 
-func differentValues(t *testing.T, g *storeCheck) {
+func checkDifferentValues(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"buyers": state.Distinct}
 	step := func(want string, changes ...memberChange) {
 		t.Helper()
@@ -297,7 +297,7 @@ func differentValues(t *testing.T, g *storeCheck) {
 }
 
 // A row is deleted with its last share. If its group gets a share again, the new row starts from zero.
-func emptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
+func checkEmptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
 	lo := state.Member{Name: "lo", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
 	g.writeGroups("it comes", groupChange(t, "2", 1, "0"), groupChange(t, "1", 2, "5", lo))
 	g.writeGroups("it goes", groupChange(t, "1", -2, "0"))
@@ -316,7 +316,7 @@ func emptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
 }
 
 // A write that changes a row of another view or another pipeline fails completely.
-func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
+func checkGroupsHaveOneOwner(t *testing.T, g *storeCheck) {
 	plain, others := g.target, g.target
 	plain.View, others.Pipeline = "plain", "others"
 	apply(t, g, plain, putRow(t, "g", "1", 1, "theirs"))
@@ -338,7 +338,7 @@ func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
 }
 
 // Each process sees the writes of the other. Only one of two conflicting writes succeeds.
-func groupsOfTwoProcesses(t *testing.T, g *storeCheck) {
+func checkGroupsOfTwoProcesses(t *testing.T, g *storeCheck) {
 	g.mustWrite("one", groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "1", 1, "1")))
 	other := g.reopen()
 	if v := other.contribution("a").Version; v != version(t, 1) {

@@ -49,17 +49,17 @@ func (s itemRowsCheck) contributionWith(sequence int, sks ...string) state.Contr
 
 func (s itemRowsCheck) groupRow(sk string) state.Row { return groupRow(s.t, "a", sk) }
 
-// write replaces an item's contribution and its rows. was is the contribution before the write, and now is the
-// contribution after it. write puts all rows that the item has after the write, including unchanged rows.
-func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.Result {
+// write replaces an item's contribution and its rows. expected is the contribution before the write, and next is
+// the contribution after it. write puts all rows that the item has after the write, including unchanged rows.
+func (s itemRowsCheck) write(source item.Key, expected, next state.Contribution) view.Result {
 	s.t.Helper()
-	w := state.ItemRowsWrite{Source: source, Expected: was, Next: now}
-	for _, share := range now.Shares {
+	w := state.ItemRowsWrite{Source: source, Expected: expected, Next: next}
+	for _, share := range next.Shares {
 		_, sk, _ := share.Group.Decode()
 		w.Puts = append(w.Puts, state.RowPut{Row: share.Group, Attributes: []state.Column{{Name: "text", Value: sk}}})
 	}
-	for _, share := range was.Shares {
-		if !slices.ContainsFunc(now.Shares, func(o state.Share) bool { return o.Group == share.Group }) {
+	for _, share := range expected.Shares {
+		if !slices.ContainsFunc(next.Shares, func(o state.Share) bool { return o.Group == share.Group }) {
 			w.Deletes = append(w.Deletes, share.Group)
 		}
 	}

@@ -21,14 +21,14 @@ import (
 func RunListers(t *testing.T, open Open, billed bool) {
 	checks := make(map[string]func(*testing.T, *storeCheck))
 	for name, check := range map[string]func(*testing.T, *listerCheck){
-		"Rows":           listsRows,
-		"RowsInPlace":    func(t *testing.T, c *listerCheck) { c.target.InPlace = true; listsRows(t, c) },
-		"Guards":         listsGuards,
-		"Contributions":  listsContributions,
-		"Groups":         listsGroups,
-		"Members":        listsMembers,
-		"NothingWritten": listsNothing,
-		"Spend":          spendsUnits,
+		"Rows":           checkRowListing,
+		"RowsInPlace":    func(t *testing.T, c *listerCheck) { c.target.InPlace = true; checkRowListing(t, c) },
+		"Guards":         checkGuardListing,
+		"Contributions":  checkContributionListing,
+		"Groups":         checkGroupListing,
+		"Members":        checkMemberListing,
+		"NothingWritten": checkEmptyListing,
+		"Spend":          checkSpentUnits,
 	} {
 		checks[name] = func(t *testing.T, s *storeCheck) { check(t, &listerCheck{s, billed}) }
 	}
@@ -115,7 +115,7 @@ func (c *listerCheck) spend(_ context.Context, units float64) error {
 // manyEntries is the number of long entries that a check writes. Together they are larger than a page of a listing.
 const manyEntries = 60
 
-func listsRows(t *testing.T, c *listerCheck) {
+func checkRowListing(t *testing.T, c *listerCheck) {
 	own, former := c.target, c.target
 	own.Birth, former.Birth = "b1", "b0"
 	var want []string
@@ -170,7 +170,7 @@ func longKey(t *testing.T, n int) item.Key {
 	return item.Key(b)
 }
 
-func listsGuards(t *testing.T, c *listerCheck) {
+func checkGuardListing(t *testing.T, c *listerCheck) {
 	own, former := target, target
 	own.Birth, former.Birth = "b1", "b"
 	settle := func(target view.Target, ws ...state.ItemWrite) {
@@ -228,7 +228,7 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	checkEqual(t, "guards", got, want)
 }
 
-func listsContributions(t *testing.T, c *listerCheck) {
+func checkContributionListing(t *testing.T, c *listerCheck) {
 	own, former := groupTarget, groupTarget
 	own.Birth, former.Birth = "b1", "b"
 	contribute := func(target view.Target, w state.ContributionWrite) {
@@ -266,7 +266,7 @@ func listsContributions(t *testing.T, c *listerCheck) {
 	checkEqual(t, "contributions", got, want)
 }
 
-func listsNothing(t *testing.T, c *listerCheck) {
+func checkEmptyListing(t *testing.T, c *listerCheck) {
 	missing, never := target, target
 	missing.Name, never.View = "no such table", "never"
 	wantNoTable := func(what string, entries int, err error) {
@@ -313,9 +313,9 @@ func count[T any](seq iter.Seq2[T, error]) (n int, err error) {
 	return n, nil
 }
 
-// spendsUnits checks the calls of Spend. A billed store must report the units of all entries that it reads, including
-// entries that it leaves out. If Spend returns an error, the listing must end with this error.
-func spendsUnits(t *testing.T, c *listerCheck) {
+// checkSpentUnits checks the calls of Spend. A billed store must report the units of all entries that it reads,
+// including entries that it leaves out. If Spend returns an error, the listing must end with this error.
+func checkSpentUnits(t *testing.T, c *listerCheck) {
 	apply(t, c, target, putRow(t, "a", "1", 1, strings.Repeat("x", 80<<10)))
 	c.withTarget(groupTarget).mustWrite("a group", groupWrite(countItem(t, "a", 0, 1, strings.Repeat("1", 80<<10)),
 		groupChange(t, "1", 1, "1",

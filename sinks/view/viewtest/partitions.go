@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// partitionsMerge checks reads of a partition with shards, page by page, with sort keys of each type.
-func partitionsMerge(t *testing.T, s Store, target view.Target) {
+// checkPartitionsMerge checks reads of a partition with shards, page by page, with sort keys of each type.
+func checkPartitionsMerge(t *testing.T, s Store, target view.Target) {
 	for name, keys := range map[string][]string{
 		"S": {`{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a b"}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
 		"N": {
@@ -53,9 +53,9 @@ func partitionsMerge(t *testing.T, s Store, target view.Target) {
 	}
 }
 
-// partitionsBetween checks that a read of a partition obeys From and To, also with a cursor that is between or before
-// these sort keys.
-func partitionsBetween(t *testing.T, s Store, target view.Target) {
+// checkPartitionsBetween checks that a read of a partition obeys From and To, also with a cursor that is between or
+// before these sort keys.
+func checkPartitionsBetween(t *testing.T, s Store, target view.Target) {
 	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(3, "between", "")}
 	for i, sk := range []string{"a", "b", "c", "d", "e", "f"} {
 		apply(t, s, target, putRow(t, fmt.Sprintf("between%d", i%3), sk, 1, ""))
@@ -109,9 +109,9 @@ func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool
 	}
 }
 
-// partitionsReadFew checks that a page of a partition reads only a few more rows than it returns. It also checks that
-// View selects the rows of one sink.
-func partitionsReadFew(t *testing.T, s Store, target view.Target) {
+// checkPartitionsReadFew checks that a page of a partition reads only a few more rows than it returns. It also checks
+// that View selects the rows of one sink.
+func checkPartitionsReadFew(t *testing.T, s Store, target view.Target) {
 	other := target
 	other.View = "two"
 	const shards, pageRows = 5, 20

@@ -12,7 +12,7 @@ import (
 )
 
 // Fact 12: an N has up to 38 digits. A store must keep all of them.
-func everyTypeIsExact(t *testing.T, s Store, target view.Target) {
+func checkEveryTypeIsExact(t *testing.T, s Store, target view.Target) {
 	values := []string{
 		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`,
 		`{"N":"0.1000000000000000055511151231257827"}`,
@@ -37,7 +37,7 @@ func everyTypeIsExact(t *testing.T, s Store, target view.Target) {
 	}
 }
 
-func rowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
+func checkRowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
 	var ms []view.Mutation
 	for _, keys := range [][]string{
 		{`{"S":""}`, `{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a "}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
@@ -63,7 +63,7 @@ func rowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
 	}
 }
 
-func queriesSelect(t *testing.T, s Store, target view.Target) {
+func checkQueriesSelect(t *testing.T, s Store, target view.Target) {
 	apply(t, s, target, putRow(t, "a", "x1", 1, ""), putRow(t, "a", "x2", 1, ""), putRow(t, "a", "y", 1, ""),
 		putRow(t, "ab", "x", 1, ""), putRow(t, "b", "x", 1, ""))
 	apply(t, s, target, tombstone(t, "a", "x3", 1))
@@ -91,8 +91,8 @@ func queriesSelect(t *testing.T, s Store, target view.Target) {
 	}
 }
 
-// queriesFromAndTo checks queries with From and To, in both directions.
-func queriesFromAndTo(t *testing.T, s Store, target view.Target) {
+// checkQueriesFromAndTo checks queries with From and To, in both directions.
+func checkQueriesFromAndTo(t *testing.T, s Store, target view.Target) {
 	for _, sk := range []string{"a", "b1", "b2", "b3", "c"} {
 		apply(t, s, target, putRow(t, "p", sk, 1, ""), putRow(t, "q", sk, 1, ""))
 	}
@@ -146,7 +146,7 @@ func queriesFromAndTo(t *testing.T, s Store, target view.Target) {
 	}
 }
 
-func keysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
+func checkKeysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
 	keys := []string{`{"N":"1"}`, `{"B":"MQ=="}`, `{"S":"1"}`}
 	if typed {
 		keys = []string{`{"N":"1"}`, `{"N":"-1"}`, `{"N":"10"}`}
@@ -167,7 +167,7 @@ func keysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
 	}
 }
 
-func readingStopsEarly(t *testing.T, s Store, target view.Target) {
+func checkReadingStopsEarly(t *testing.T, s Store, target view.Target) {
 	apply(t, s, target, putRow(t, "a", "1", 1, ""), putRow(t, "a", "2", 1, ""))
 	for range 20 { // more often than a store has connections
 		for _, err := range s.Rows(t.Context(), target.Table, view.Query{}) {

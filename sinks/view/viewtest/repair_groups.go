@@ -46,9 +46,9 @@ func (s *repairCheck) expectedGroup(amounts ...string) view.Group {
 }
 
 // repairGroup makes one repair and returns its result.
-func (s *repairCheck) repairGroup(was, now view.Group) view.Result {
+func (s *repairCheck) repairGroup(expected, next view.Group) view.Result {
 	s.t.Helper()
-	return s.onlyResult(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Expected: was, Next: now}}))
+	return s.onlyResult(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Expected: expected, Next: next}}))
 }
 
 // addShares adds a share for each amount to the group (g, 1). The key of the share's item is the amount. addShares
@@ -95,7 +95,7 @@ func memberTexts(ms []state.Member) (texts []string) {
 
 // Groups are repaired, whatever is wrong with them. After the repair, changes count as usual, and the same repair is
 // lost.
-func repairsOfGroups(t *testing.T, s *repairCheck) {
+func checkRepairsOfGroups(t *testing.T, s *repairCheck) {
 	for name, damage := range map[string]func(){
 		"right":   func() {},
 		"missing": func() { s.removeShares("missing", "5", "7") },
@@ -121,10 +121,10 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 		// Items count in the group.
 		s.addShares(name, "5", "7")
 		damage()
-		was, now := s.readGroup(), s.expectedGroup("5", "7")
-		wantDone(t, name, s.repairGroup(was, now))
+		expected, next := s.readGroup(), s.expectedGroup("5", "7")
+		wantDone(t, name, s.repairGroup(expected, next))
 		s.wantGroup(name, "5", "7")
-		wantLost(t, name+" again", s.repairGroup(was, now))
+		wantLost(t, name+" again", s.repairGroup(expected, next))
 		s.addAmount(name, 0, "0")
 		s.removeShares(name, "5")
 		s.addShares(name, "3")
@@ -145,7 +145,7 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 }
 
 // A repaired group may have any number of members, and sums of any length.
-func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
+func checkRepairsOfLargeGroups(t *testing.T, s *repairCheck) {
 	var amounts []string
 	for i := range 120 {
 		amounts = append(amounts, fmt.Sprint(1000+i))
@@ -155,10 +155,10 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 	s.wantGroup("many members", amounts...)
 	s.removeShares("the least goes", amounts[0])
 	s.wantGroup("then the least goes", amounts[1:]...)
-	now := s.expectedGroup("2")
+	next := s.expectedGroup("2")
 	long := strings.Repeat("7", 41)
-	now.Sums[0].Amount = number(t, long)
-	wantDone(t, "the repair to a long sum", s.repairGroup(s.readGroup(), now))
+	next.Sums[0].Amount = number(t, long)
+	wantDone(t, "the repair to a long sum", s.repairGroup(s.readGroup(), next))
 	s.addAmount("on a long sum", 1, "1")
 	if got := fmt.Sprint(s.readGroup().Sums[0].Amount); got != long[:40]+"8" {
 		t.Errorf("the long sum is %s", got)
@@ -167,26 +167,26 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 
 // A repair of a group is lost if a change or another repair comes first, even if it comes between the read and the
 // write of the repair. If several equal repairs run at the same time, only one of them succeeds.
-func groupRepairsRace(t *testing.T, s *repairCheck) {
+func checkGroupRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
 	noGroup := view.Group{Row: s.testGroup()}
 	events := map[string]struct {
-		run  func(was view.Group)
+		run  func(expected view.Group)
 		want []string // members after the event; nil: not compared
 	}{
 		"a change":          {func(view.Group) { other.addShares("a change", "8") }, []string{"5", "7", "8"}},
 		"a change in place": {func(view.Group) { other.addAmount("a change in place", 1, "100") }, nil},
-		"another repair": {func(was view.Group) { other.repairGroup(was, s.expectedGroup("1", "2", "3")) },
+		"another repair": {func(expected view.Group) { other.repairGroup(expected, s.expectedGroup("1", "2", "3")) },
 			[]string{"1", "2", "3"}},
-		"a repair to no row": {func(was view.Group) { other.repairGroup(was, noGroup) }, []string{}},
+		"a repair to no row": {func(expected view.Group) { other.repairGroup(expected, noGroup) }, []string{}},
 		"the last goes":      {func(view.Group) { other.removeShares("the last goes", "5", "7") }, []string{}},
 	}
 	for moment, at := range s.eventTimings() {
-		race := func(name string, was, now view.Group, want []string) {
+		race := func(name string, expected, next view.Group, want []string) {
 			t.Helper()
-			what := fmt.Sprintf("%s %s, of %d shares to %d", name, moment, was.Shares, now.Shares)
-			at(func() { events[name].run(was) })
-			wantLost(t, what, s.repairGroup(was, now))
+			what := fmt.Sprintf("%s %s, of %d shares to %d", name, moment, expected.Shares, next.Shares)
+			at(func() { events[name].run(expected) })
+			wantLost(t, what, s.repairGroup(expected, next))
 			if want != nil {
 				s.wantGroup(what, want...)
 			}
@@ -195,9 +195,9 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 			}
 		}
 		for name, event := range events {
-			for _, now := range []view.Group{s.expectedGroup("4"), noGroup} { // the group is wrong, or extra
+			for _, next := range []view.Group{s.expectedGroup("4"), noGroup} { // the group is wrong, or extra
 				s.addShares(name, "5", "7")
-				race(name, s.readGroup(), now, event.want)
+				race(name, s.readGroup(), next, event.want)
 			}
 		}
 		race("a change", view.Group{}, s.expectedGroup("4"), []string{"8"})
@@ -205,8 +205,9 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 	}
 
 	s.addShares("in parallel", "5")
-	was, now := s.readGroup(), s.expectedGroup("1", "2")
-	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].repairGroup(was, now) })
+	expected, next := s.readGroup(), s.expectedGroup("1", "2")
+	processes := []*repairCheck{s, other}
+	wantOneDone(t, "in parallel", func(i int) view.Result { return processes[i%2].repairGroup(expected, next) })
 	s.wantGroup("in parallel", "1", "2")
 }
 
@@ -222,16 +223,16 @@ func (s *repairCheck) addAmount(what string, shares int64, amount string) {
 
 // The row of a group may belong to another sink, or to another birth of the sink's output. Then the repair fails with
 // the name of the owner, and the row stays.
-func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
+func checkRepairsOfOthersGroups(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
-		for _, now := range []view.Group{s.expectedGroup("5"), {Row: s.testGroup()}} {
+		for _, next := range []view.Group{s.expectedGroup("5"), {Row: s.testGroup()}} {
 			s.addShares(who, "1")
-			was := s.readGroup()
+			expected := s.readGroup()
 			putBack := s.Editor.Remove(t, s.StateStore, s.target.Table, s.testGroup())
 			theirs := s.target
 			change(&theirs)
 			apply(t, s, theirs, theirRow(t, "g", "1"))
-			rs, err := s.RepairGroups(t.Context(), s.target, []view.GroupRepair{{Expected: was, Next: now}})
+			rs, err := s.RepairGroups(t.Context(), s.target, []view.GroupRepair{{Expected: expected, Next: next}})
 			if who == "another birth" {
 				wantOtherBirth(t, who, err)
 			} else {

@@ -42,15 +42,15 @@ func RunRepairs(t *testing.T, suite RepairSuite) {
 	target := target
 	target.Birth = "first"
 	for name, check := range map[string]func(*testing.T, *repairCheck){
-		"Claims":            repairsOfClaims,
-		"ClaimsRace":        claimRepairsRace,
-		"ClaimsAfterwards":  claimsAfterRepairs,
-		"Contributions":     repairsOfContributions,
-		"ContributionsRace": contributionRepairsRace,
-		"Groups":            repairsOfGroups,
-		"LargeGroups":       repairsOfLargeGroups,
-		"GroupsRace":        groupRepairsRace,
-		"GroupsOfOthers":    repairsOfOthersGroups,
+		"Claims":            checkRepairsOfClaims,
+		"ClaimsRace":        checkClaimRepairsRace,
+		"ClaimsAfterwards":  checkClaimsAfterRepairs,
+		"Contributions":     checkRepairsOfContributions,
+		"ContributionsRace": checkContributionRepairsRace,
+		"Groups":            checkRepairsOfGroups,
+		"LargeGroups":       checkRepairsOfLargeGroups,
+		"GroupsRace":        checkGroupRepairsRace,
+		"GroupsOfOthers":    checkRepairsOfOthersGroups,
 	} {
 		t.Run(name, func(t *testing.T) { suite.run(t, target, check) })
 	}
@@ -58,15 +58,15 @@ func RunRepairs(t *testing.T, suite RepairSuite) {
 		target := target
 		target.InPlace = inPlace
 		checks := map[string]func(*testing.T, *repairCheck){
-			"Rows":         repairsOfRows,
-			"RowsRace":     rowRepairsRace,
-			"RowsOnce":     rowRepairsCountOnce,
-			"RowsOfOthers": repairsOfOthersRows,
-			"WideRows":     repairsOfWideRows,
+			"Rows":         checkRepairsOfRows,
+			"RowsRace":     checkRowRepairsRace,
+			"RowsOnce":     checkRowRepairsCountOnce,
+			"RowsOfOthers": checkRepairsOfOthersRows,
+			"WideRows":     checkRepairsOfWideRows,
 		}
 		if !inPlace {
-			checks["RowBesideTombstone"] = repairsBesideTombstones
-			checks["TombstoneAtTheKey"] = repairsOfTombstonesAtTheKey
+			checks["RowBesideTombstone"] = checkRepairsBesideTombstones
+			checks["TombstoneAtTheKey"] = checkRepairsOfTombstonesAtTheKey
 		}
 		for name, check := range checks {
 			t.Run(name+"/"+kind, func(t *testing.T) { suite.run(t, target, check) })
@@ -120,9 +120,9 @@ func (s *repairCheck) readRow(r state.Row) view.StoredRow {
 }
 
 // repair makes one repair and returns its result.
-func (s *repairCheck) repair(was view.StoredRow, now view.Mutation) view.Result {
+func (s *repairCheck) repair(expected view.StoredRow, next view.Mutation) view.Result {
 	s.t.Helper()
-	return s.onlyResult(s.RepairRows(s.t.Context(), s.target, []view.RowRepair{{Expected: was, Next: now}}))
+	return s.onlyResult(s.RepairRows(s.t.Context(), s.target, []view.RowRepair{{Expected: expected, Next: next}}))
 }
 
 // wantStored checks the stored row at the key of at. The row must be that of m, with the version v. If m is zero,
@@ -185,56 +185,56 @@ func repairedKinds(t *testing.T) map[string]view.Mutation {
 }
 
 // eachRepair calls check for every pair of a stored kind and a repaired kind. Each pair has a sort key of its own,
-// which begins with name. Before the call, eachRepair stores the row of the stored kind. was is this row as it was
-// read, now is the row of the repaired kind, and v is the version that the repaired row must have.
+// which begins with name. Before the call, eachRepair stores the row of the stored kind. expected is this row as it
+// was read, next is the row of the repaired kind, and v is the version that the repaired row must have.
 func (s *repairCheck) eachRepair(
-	name string, check func(what string, was view.StoredRow, now view.Mutation, v record.Version),
+	name string, check func(what string, expected view.StoredRow, next view.Mutation, v record.Version),
 ) {
 	s.t.Helper()
 	apply(s.t, s, s.target, putRow(s.t, "b", "1", 1, "another row")) // creates the table
-	for wasName, was := range storedKinds(s.t) {
-		for nowName, now := range repairedKinds(s.t) {
-			sk := item.StringValue(name + ", " + wasName + ", " + nowName)
-			was.SK, now.SK = sk, sk
+	for expectedName, expected := range storedKinds(s.t) {
+		for nextName, next := range repairedKinds(s.t) {
+			sk := item.StringValue(name + ", " + expectedName + ", " + nextName)
+			expected.SK, next.SK = sk, sk
 			v := backfillVersion(s.t)
-			if wasName != "nothing" {
+			if expectedName != "nothing" {
 				v = version(s.t, 5)
-				apply(s.t, s, s.target, was)
+				apply(s.t, s, s.target, expected)
 			}
-			check(wasName+" becomes a "+nowName, s.read(now), now, v)
+			check(expectedName+" becomes a "+nextName, s.read(next), next, v)
 		}
 	}
 }
 
 // A repair keeps the version that was stored before. After the repair, the same repair is lost, newer changes of the
 // stream win, and older changes lose.
-func repairsOfRows(t *testing.T, s *repairCheck) {
-	s.eachRepair("", func(what string, was view.StoredRow, now view.Mutation, v record.Version) {
-		wantDone(t, what, s.repair(was, now))
-		s.wantStored(what, now, now, v)
-		if again, stored := s.repair(was, now), s.read(now); !again.Lost && !stored.Matches(&was) {
+func checkRepairsOfRows(t *testing.T, s *repairCheck) {
+	s.eachRepair("", func(what string, expected view.StoredRow, next view.Mutation, v record.Version) {
+		wantDone(t, what, s.repair(expected, next))
+		s.wantStored(what, next, next, v)
+		if again, stored := s.repair(expected, next), s.read(next); !again.Lost && !stored.Matches(&expected) {
 			t.Errorf("%s again: %+v, want it lost", what, again)
 		}
-		sk, _ := now.SK.Text()
-		if was.Exists {
+		sk, _ := next.SK.Text()
+		if expected.Exists {
 			wantSuperseded(t, what+", then a late change", s, s.target, putRow(t, "a", sk, 4, "late"))
 			wantApplied(t, what+", then the change again", s, s.target, putRow(t, "a", sk, 5, "again"))
-			s.wantStored(what+", then late changes", now, now, v)
+			s.wantStored(what+", then late changes", next, next, v)
 		}
 		newer := putRow(t, "a", sk, 6, "newer")
 		wantApplied(t, what+", then a newer change", s, s.target, newer)
-		s.wantStored(what+", then a newer change", now, newer, version(t, 6))
+		s.wantStored(what+", then a newer change", next, newer, version(t, 6))
 		gone := tombstone(t, "a", sk, 7)
 		wantApplied(t, what+", then a newer removal", s, s.target, gone)
-		s.wantStored(what+", then a newer removal", now, gone, version(t, 7))
+		s.wantStored(what+", then a newer removal", next, gone, version(t, 7))
 	})
 }
 
 // A repair is lost if the stream, another repair or a person changed the row since it was read, even while the repair
 // runs. Then the repair changes nothing.
-func rowRepairsRace(t *testing.T, s *repairCheck) {
+func checkRowRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	events := map[string]func(was view.StoredRow, sk string) (changed bool){
+	events := map[string]func(expected view.StoredRow, sk string) (changed bool){
 		"a newer row": func(_ view.StoredRow, sk string) bool {
 			apply(t, other, s.target, putRow(t, "a", sk, 6, "newer"))
 			return true
@@ -243,34 +243,34 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 			apply(t, other, s.target, tombstone(t, "a", sk, 6))
 			return true
 		},
-		"a repair to another row": func(was view.StoredRow, sk string) bool {
-			return other.repair(was, putRow(t, "a", sk, 0, "of another repair")) == view.Result{}
+		"a repair to another row": func(expected view.StoredRow, sk string) bool {
+			return other.repair(expected, putRow(t, "a", sk, 0, "of another repair")) == view.Result{}
 		},
-		"a repair to a tombstone": func(was view.StoredRow, sk string) bool {
-			other.repair(was, tombstone(t, "a", sk, 0))
-			return !was.Tombstone // a tombstone would not change
+		"a repair to a tombstone": func(expected view.StoredRow, sk string) bool {
+			other.repair(expected, tombstone(t, "a", sk, 0))
+			return !expected.Tombstone // a tombstone would not change
 		},
-		"a person": func(was view.StoredRow, sk string) bool {
-			if !was.Exists || was.Tombstone {
+		"a person": func(expected view.StoredRow, sk string) bool {
+			if !expected.Exists || expected.Tombstone {
 				return false
 			}
 			s.Editor.Set(t, other.StateStore, s.target.Table, groupRow(t, "a", sk), "text", "by hand")
-			return was.Item.Len() > 2 // a store may ignore an added attribute
+			return expected.Item.Len() > 2 // a store may ignore an added attribute
 		},
 	}
 	for moment, at := range s.eventTimings() {
 		for name, event := range events {
 			t.Run(name+"/"+moment, func(t *testing.T) {
 				s := &repairCheck{&storeCheck{s.StateStore, t, s.target, s.open}, s.RepairSuite}
-				s.eachRepair(name+moment, func(what string, was view.StoredRow, now view.Mutation, _ record.Version) {
-					sk, _ := now.SK.Text()
+				s.eachRepair(name+moment, func(what string, expected view.StoredRow, next view.Mutation, _ record.Version) {
+					sk, _ := next.SK.Text()
 					hasRun, changed := false, false
 					var afterEvent view.StoredRow
 					at(func() {
-						hasRun, changed = true, event(was, sk)
-						afterEvent = s.read(now)
+						hasRun, changed = true, event(expected, sk)
+						afterEvent = s.read(next)
 					})
-					r := s.repair(was, now)
+					r := s.repair(expected, next)
 					if !hasRun {
 						t.Fatalf("%s: nothing happened between", what)
 					}
@@ -278,8 +278,8 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 						return
 					}
 					wantLost(t, what, r)
-					stored := s.read(now)
-					isRepaired := now.Attributes != nil && rowText(stored) == mutationText(now, stored.Version)
+					stored := s.read(next)
+					isRepaired := next.Attributes != nil && rowText(stored) == mutationText(next, stored.Version)
 					if !stored.Matches(&afterEvent) || isRepaired {
 						t.Errorf("%s: stored is %s", what, rowText(stored))
 					}
@@ -290,14 +290,14 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 }
 
 // If several repairs of one wrong row run at the same time, one succeeds and the other repairs are lost.
-func rowRepairsCountOnce(t *testing.T, s *repairCheck) {
+func checkRowRepairsCountOnce(t *testing.T, s *repairCheck) {
 	processes := []*repairCheck{s, s.reopen(), s.reopen()}
-	s.eachRepair("", func(what string, was view.StoredRow, now view.Mutation, v record.Version) {
-		if was.Tombstone && now.Tombstone || rowText(was) == mutationText(now, v) {
+	s.eachRepair("", func(what string, expected view.StoredRow, next view.Mutation, v record.Version) {
+		if expected.Tombstone && next.Tombstone || rowText(expected) == mutationText(next, v) {
 			return // the repair changes nothing
 		}
-		wantOneDone(t, what, func(i int) view.Result { return processes[i%len(processes)].repair(was, now) })
-		s.wantStored(what, now, now, v)
+		wantOneDone(t, what, func(i int) view.Result { return processes[i%len(processes)].repair(expected, next) })
+		s.wantStored(what, next, next, v)
 	})
 }
 
@@ -334,35 +334,35 @@ var otherTargets = map[string]func(*view.Target){
 
 // A row may belong to another sink, or to another birth of the sink's output. Then the repair fails with the name of
 // the owner, and the row stays.
-func repairsOfOthersRows(t *testing.T, s *repairCheck) {
+func checkRepairsOfOthersRows(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		target := s.target
 		change(&target)
 		other := &repairCheck{s.withTarget(target), s.RepairSuite}
-		s.eachRepair(who, func(what string, was view.StoredRow, now view.Mutation, _ record.Version) {
+		s.eachRepair(who, func(what string, expected view.StoredRow, next view.Mutation, _ record.Version) {
 			what += " of " + who
-			sk, _ := now.SK.Text()
+			sk, _ := next.SK.Text()
 			row := groupRow(t, "a", sk)
-			isApart := was.Tombstone && !s.target.InPlace
-			if was.Exists && !isApart {
+			isApart := expected.Tombstone && !s.target.InPlace
+			if expected.Exists && !isApart {
 				s.Editor.Remove(t, s.StateStore, s.target.Table, row)
 			}
 			theirs := putRow(t, "a", sk, 5, "theirs")
 			apply(t, s, target, theirs)
-			rs, err := s.RepairRows(t.Context(), s.target, []view.RowRepair{{Expected: was, Next: now}})
+			rs, err := s.RepairRows(t.Context(), s.target, []view.RowRepair{{Expected: expected, Next: next}})
 			if who == "another birth" {
 				wantOtherBirth(t, what, err)
 			} else {
 				must(t, err)
 				wantForeign(t, what, rs[0].Err, target, row)
 			}
-			other.wantStored(what, now, theirs, version(t, 5))
+			other.wantStored(what, next, theirs, version(t, 5))
 		})
 	}
 }
 
 // A row is repaired even if it has more attributes than a condition of DynamoDB allows.
-func repairsOfWideRows(t *testing.T, s *repairCheck) {
+func checkRepairsOfWideRows(t *testing.T, s *repairCheck) {
 	wide := putRow(t, "a", "1", 5, "wrong")
 	for i := range 150 {
 		c := wide.Attributes[0]
@@ -370,10 +370,10 @@ func repairsOfWideRows(t *testing.T, s *repairCheck) {
 		wide.Attributes = append(wide.Attributes, c)
 	}
 	apply(t, s, s.target, wide)
-	was := s.read(wide)
+	expected := s.read(wide)
 	s.Editor.Set(t, s.StateStore, s.target.Table, groupRow(t, "a", "1"), "a001", "by hand")
-	now := putRow(t, "a", "1", 0, "right")
-	wantLost(t, "of a row that was changed", s.repair(was, now))
-	wantDone(t, "of a row that is unchanged", s.repair(s.read(wide), now))
-	s.wantStored("the row", now, now, version(t, 5))
+	next := putRow(t, "a", "1", 0, "right")
+	wantLost(t, "of a row that was changed", s.repair(expected, next))
+	wantDone(t, "of a row that is unchanged", s.repair(s.read(wide), next))
+	s.wantStored("the row", next, next, version(t, 5))
 }

@@ -42,7 +42,7 @@ func (s *repairCheck) settle(w state.ItemWrite) view.Result {
 
 // Claims are repaired by a write that keeps the version of the guard. The write corrects the row, whatever a person did
 // to the row.
-func repairsOfClaims(t *testing.T, s *repairCheck) {
+func checkRepairsOfClaims(t *testing.T, s *repairCheck) {
 	row := func(sk string) state.Row { return groupRow(t, "r", sk) }
 	inPlace := s.target
 	inPlace.InPlace = true
@@ -134,7 +134,7 @@ func (s *repairCheck) repairForeignRow() {
 func theirRow(t *testing.T, pk, sk string) view.Mutation { return putRow(t, pk, sk, 9, "theirs") }
 
 // A repair of claims is lost if a change of the stream or another repair comes first.
-func claimRepairsRace(t *testing.T, s *repairCheck) {
+func checkClaimRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
 	for moment, at := range s.eventTimings() {
 		for name, event := range map[string]func(state.ItemWrite) state.ItemWrite{
@@ -161,7 +161,7 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 
 // After a repair of an item's claim, changes of the item have their usual effect. Older changes, and the change whose
 // version the repair kept, change nothing. Newer changes win.
-func claimsAfterRepairs(t *testing.T, s *repairCheck) {
+func checkClaimsAfterRepairs(t *testing.T, s *repairCheck) {
 	stream := itemStream(t)
 	sink := newSink(t, s.StateStore, "GuardedByItem", s.target.View, s.target.Pipeline, s.target.Birth)
 	must(t, writeOne(t, sink, stream, 1))
@@ -188,18 +188,18 @@ const (
 )
 
 // contributionRepair returns the write that replaces the shares of a contribution, keeps its version, and makes the
-// change c of its group. at is the version; it is zero if no contribution is stored. was and now are the shares before
-// and after the repair.
+// change c of its group. at is the version; it is zero if no contribution is stored. expected and next are the shares
+// before and after the repair.
 func contributionRepair(
-	t *testing.T, key item.Key, at record.Version, was, now []state.Share, c state.GroupChange,
+	t *testing.T, key item.Key, at record.Version, expected, next []state.Share, c state.GroupChange,
 ) state.GroupWrite {
 	t.Helper()
 	var stored state.Contribution
 	if !at.IsZero() {
-		stored = state.Contribution{Version: at, Since: version(t, 1), Shares: was}
+		stored = state.Contribution{Version: at, Since: version(t, 1), Shares: expected}
 	}
 	return groupWrite(state.ContributionWrite{Source: key, Expected: stored, CompareShares: true,
-		Next: state.Contribution{Version: at, Since: version(t, 1), Shares: now}}, c)
+		Next: state.Contribution{Version: at, Since: version(t, 1), Shares: next}}, c)
 }
 
 // amountRepair returns the repair that changes the amount of the item a from wrongShare to rightShare. at is the
@@ -215,21 +215,21 @@ func oneShare(t *testing.T, amount string) []state.Share {
 	return []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, sortable(t, `{"N":"`+amount+`"}`)}}}
 }
 
-// replaceAmount returns the change of the group (g, 1) if an item's amount changes. was and now are the amounts before
-// and after the change; "" means that the item does not count.
-func replaceAmount(t *testing.T, key item.Key, was, now string) state.GroupChange {
+// replaceAmount returns the change of the group (g, 1) if an item's amount changes. before and after are the amounts
+// before and after the change; "" means that the item does not count.
+func replaceAmount(t *testing.T, key item.Key, before, after string) state.GroupChange {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max, "different": state.Distinct}
 	c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1)}
 	total := number(t, "0")
-	if was != "" {
+	if before != "" {
 		c.Shares--
-		total = total.Add(number(t, was).Neg())
-		c.Members = append(c.Members, memberChanges(t, kinds, removeMember(string(key), `{"N":"`+was+`"}`))...)
+		total = total.Add(number(t, before).Neg())
+		c.Members = append(c.Members, memberChanges(t, kinds, removeMember(string(key), `{"N":"`+before+`"}`))...)
 	}
-	if now != "" {
+	if after != "" {
 		c.Shares++
-		total = total.Add(number(t, now))
-		c.Members = append(c.Members, memberChanges(t, kinds, addMember(string(key), `{"N":"`+now+`"}`))...)
+		total = total.Add(number(t, after))
+		c.Members = append(c.Members, memberChanges(t, kinds, addMember(string(key), `{"N":"`+after+`"}`))...)
 	}
 	c.Sums = []state.Increment{{Name: "revenue", Amount: total}}
 	return c
@@ -249,7 +249,7 @@ func groupJSON(t *testing.T, amounts ...string) string {
 }
 
 // A repair of a contribution keeps the version. If two repairs read the same shares, the second repair is lost.
-func repairsOfContributions(t *testing.T, s *repairCheck) {
+func checkRepairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("another item", groupWrite(state.ContributionWrite{Source: "b",
 		Next: state.Contribution{Version: version(t, 1), Shares: oneShare(t, "8")}}, replaceAmount(t, "b", "", "8")))
 	s.mustWrite("the wrong amount", groupWrite(state.ContributionWrite{Source: "a",
@@ -287,7 +287,7 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 }
 
 // A repair of a contribution is lost if a newer change or another repair comes first. Then the repair changes nothing.
-func contributionRepairsRace(t *testing.T, s *repairCheck) {
+func checkContributionRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
 	storedAmount, storedVersion := "", record.Version{}
 	store := func(what string, by *repairCheck, v record.Version, amount string) {

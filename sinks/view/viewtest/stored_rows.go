@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// storedRows checks the rows that a [view.Inspector] returns. A store that is not an Inspector passes.
-func storedRows(t *testing.T, s Store, target view.Target) {
+// checkStoredRows checks the rows that a [view.Inspector] returns. A store that is not an Inspector passes.
+func checkStoredRows(t *testing.T, s Store, target view.Target) {
 	in, ok := s.(view.Inspector)
 	if !ok {
 		return

@@ -150,42 +150,54 @@ func openStore[S io.Closer](
 	open func() (S, error), sink, flawed func(S, *sinktest.Faults) (pipeline.Sink, error),
 	state func(S) (map[string]string, error),
 ) (sinktest.Store, error) {
-	var mu sync.Mutex
-	var stores []S
-	openNext := func() (S, error) {
-		s, err := open()
-		if err == nil {
-			mu.Lock()
-			defer mu.Unlock()
-			stores = append(stores, s)
-		}
-		return s, err
+	opened := &openedStores[S]{openNext: open}
+	reader, err := opened.open()
+	return sinktest.Store{
+		Sink:   func(f *sinktest.Faults) (pipeline.Sink, error) { return opened.openSink(sink, f) },
+		Flawed: func(f *sinktest.Faults) (pipeline.Sink, error) { return opened.openSink(flawed, f) },
+		State:  func() (map[string]string, error) { return state(reader) },
+		Close:  opened.close,
+	}, err
+}
+
+// openedStores are the stores that one store of the sink suite opened.
+type openedStores[S io.Closer] struct {
+	openNext func() (S, error)
+
+	mu     sync.Mutex
+	stores []S
+}
+
+func (o *openedStores[S]) open() (S, error) {
+	s, err := o.openNext()
+	if err == nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.stores = append(o.stores, s)
 	}
-	reader, err := openNext()
+	return s, err
+}
+
+// openSink opens a store, and returns the sink that newSink makes of it.
+func (o *openedStores[S]) openSink(
+	newSink func(S, *sinktest.Faults) (pipeline.Sink, error), f *sinktest.Faults,
+) (pipeline.Sink, error) {
+	s, err := o.open()
 	if err != nil {
-		return sinktest.Store{}, err
+		return nil, err
 	}
-	opener := func(sink func(S, *sinktest.Faults) (pipeline.Sink, error)) func(*sinktest.Faults) (pipeline.Sink, error) {
-		return func(f *sinktest.Faults) (pipeline.Sink, error) {
-			s, err := openNext()
-			if err != nil {
-				return nil, err
-			}
-			return sink(s, f)
-		}
+	return newSink(s, f)
+}
+
+func (o *openedStores[S]) close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var errs []error
+	for _, s := range o.stores {
+		errs = append(errs, s.Close())
 	}
-	closeAll := func() error {
-		mu.Lock()
-		defer mu.Unlock()
-		var errs []error
-		for _, s := range stores {
-			errs = append(errs, s.Close())
-		}
-		stores = nil
-		return errors.Join(errs...)
-	}
-	read := func() (map[string]string, error) { return state(reader) }
-	return sinktest.Store{Sink: opener(sink), Flawed: opener(flawed), State: read, Close: closeAll}, nil
+	o.stores = nil
+	return errors.Join(errs...)
 }
 
 // readWithFaults makes a call that reads. The suite can make the call fail, before the read or after it. After the

@@ -10,7 +10,7 @@ import (
 
 // If the key of a row should identify the item, writes of other items are refused, whatever their versions, and the row
 // does not change. After the item has left the row, another item may have the same key.
-func rowsOfOneItem(t *testing.T, s Store, target view.Target) {
+func checkRowsOfOneItem(t *testing.T, s Store, target view.Target) {
 	target.RefuseOtherItem = true
 	put := func(source item.Key, sequence int, text string) view.Mutation {
 		m := putRow(t, "a", "1", sequence, text)
