@@ -61,19 +61,19 @@ type snapshot struct {
 // since its key and version may be wrong. So the same failed delivery has the same ID in every run. An ID has 32 hex
 // digits.
 func ID(l *pipeline.DeadLetter) string {
-	h := sha256.New()
-	part := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
-	part(l.Sink)
-	part(string(l.Key))
-	part(version(l.Version))
-	if l.Key == "" || l.Version.IsZero() {
-		part(l.Partition)
-		part(strconv.Itoa(l.Index))
-		part(l.Sequence)
+	parts := []string{l.Sink, string(l.Key), version(l.Version)}
+	isChangeKnown := l.Key != "" && !l.Version.IsZero()
+	if !isChangeKnown {
+		parts = append(parts, l.Partition, strconv.Itoa(l.Index), l.Sequence)
 	}
-	if l.Sink == "" || l.Key == "" || l.Version.IsZero() {
+	isDecoded := isChangeKnown && l.Sink != ""
+	if !isDecoded {
 		raw, _ := compact(l.Raw) // as Parse returns it, so that a parsed letter has the same ID
-		part(string(raw))
+		parts = append(parts, string(raw))
+	}
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s,", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -195,17 +195,17 @@ func Rounds(letters []pipeline.DeadLetter) [][]int {
 		key  item.Key
 	}
 	var rounds [][]int
-	count := make(map[sinkKey]int, len(letters))
+	nextRound := make(map[sinkKey]int, len(letters)) // round of the next letter of a key
 	for i := range letters {
-		k := sinkKey{letters[i].Sink, letters[i].Key}
-		n := count[k]
-		if k.key != "" {
-			count[k]++
+		round := 0
+		if k := (sinkKey{letters[i].Sink, letters[i].Key}); k.key != "" {
+			round = nextRound[k]
+			nextRound[k]++
 		}
-		if n == len(rounds) {
+		if round == len(rounds) {
 			rounds = append(rounds, nil)
 		}
-		rounds[n] = append(rounds[n], i)
+		rounds[round] = append(rounds[round], i)
 	}
 	return rounds
 }

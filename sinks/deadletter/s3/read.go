@@ -29,7 +29,7 @@ type object struct {
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		seen := make(map[letterID]bool)
-		for chunk, err := range s.chunks(ctx) {
+		for chunk, err := range s.listChunks(ctx) {
 			var letters []pipeline.DeadLetter
 			if err == nil {
 				letters, err = s.getNew(ctx, chunk, seen)
@@ -77,12 +77,12 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 		if _, gone := errors.AsType[*types.NoSuchKey](err); gone {
 			return l, false, nil
 		}
-		return l, false, s.failed(ctx, "GetObject", err)
+		return l, false, s.wrapError(ctx, "GetObject", err)
 	}
 	defer out.Body.Close()
 	b, err := bounded.ReadAll(out.Body, bounded.Object)
 	if err != nil {
-		return l, false, s.failed(ctx, "GetObject", err)
+		return l, false, s.wrapError(ctx, "GetObject", err)
 	}
 	if l, _, err = deadletter.Parse(b); err != nil {
 		return l, false, fmt.Errorf("s3://%s/%s: %w", s.Bucket, key, err)
@@ -94,15 +94,15 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 // for an empty listing.
 func verifyAnswer(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) }
 
-// chunks lists the letters by name, at most Concurrency of them in each slice, and remembers their names for Remove. It
-// skips other objects. It yields all letters of a page before it lists the next page.
-func (s *Store) chunks(ctx context.Context) iter.Seq2[[]object, error] {
+// listChunks lists the letters by name, at most Concurrency of them in each slice, and remembers their names for
+// Remove. It skips other objects. It yields all letters of a page before it lists the next page.
+func (s *Store) listChunks(ctx context.Context) iter.Seq2[[]object, error] {
 	return func(yield func([]object, error) bool) {
 		p := s3.NewListObjectsV2Paginator(s.Client, &s3.ListObjectsV2Input{Bucket: &s.Bucket, Prefix: &s.Prefix})
 		for p.HasMorePages() {
 			out, err := p.NextPage(ctx, verifyAnswer)
 			if err != nil {
-				yield(nil, s.failed(ctx, "ListObjectsV2", err))
+				yield(nil, s.wrapError(ctx, "ListObjectsV2", err))
 				return
 			}
 			for chunk := range slices.Chunk(s.remember(out.Contents), s.Concurrency) {
@@ -141,7 +141,7 @@ const maxDeleted = 1000
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	keys, allKnown := s.objectKeys(ids)
 	if !allKnown {
-		for _, err := range s.chunks(ctx) {
+		for _, err := range s.listChunks(ctx) {
 			if err != nil {
 				return err
 			}
@@ -156,7 +156,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		}
 		out, err := s.Client.DeleteObjects(ctx, in)
 		if err != nil {
-			return s.failed(ctx, "DeleteObjects", err)
+			return s.wrapError(ctx, "DeleteObjects", err)
 		}
 		for _, e := range out.Errors {
 			if code := *e.Code; code != "NoSuchKey" {

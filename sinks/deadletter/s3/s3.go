@@ -69,12 +69,12 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{Options: o, names: make(map[letterID][]letterPosition)}
 	_, err := o.Client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &o.Bucket})
 	if err != nil && awserr.KindOf(err) != awserr.Denied { // a role may have only the right PutObject
-		return nil, s.failed(ctx, "HeadBucket", err)
+		return nil, s.wrapError(ctx, "HeadBucket", err)
 	}
 	return s, nil
 }
 
-func (s *Store) failed(ctx context.Context, op string, err error) error {
+func (s *Store) wrapError(ctx context.Context, op string, err error) error {
 	actions := map[string]string{"HeadBucket": "ListBucket", "ListObjectsV2": "ListBucket", "DeleteObjects": "DeleteObject"}
 	action := cmp.Or(actions[op], op)
 	return awserr.CallError(ctx, fmt.Sprintf("deadletter: %s in the bucket %s", op, s.Bucket), err, map[awserr.Kind]string{
@@ -113,7 +113,7 @@ func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) er
 	if err == nil {
 		err = awserr.CheckTagged(out.ETag)
 	}
-	return s.failed(ctx, "PutObject", err)
+	return s.wrapError(ctx, "PutObject", err)
 }
 
 // each calls do n times with limited concurrency. It returns the first fatal error or, without a fatal error, the first
@@ -122,7 +122,7 @@ func (s *Store) each(ctx context.Context, op string, n int, do func(i int) error
 	var first error
 	for _, err := range parallel.Each(n, s.Concurrency, func(i int) error {
 		if err := ctx.Err(); err != nil {
-			return s.failed(ctx, op, err)
+			return s.wrapError(ctx, op, err)
 		}
 		return do(i)
 	}) {

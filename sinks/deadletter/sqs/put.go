@@ -116,7 +116,7 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.address.URL, Entries: batch},
 		s.address.InRegion)
 	if err != nil {
-		return s.failed(ctx, "SendMessageBatch", err)
+		return s.wrapError(ctx, "SendMessageBatch", err)
 	}
 	s.mu.Lock()
 	for _, sent := range out.Successful {

@@ -107,7 +107,7 @@ func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
 		types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 	}
-	attributes, err := s.attributes(ctx, names...)
+	attributes, err := s.readAttributes(ctx, names...)
 	if err != nil || attributes == nil {
 		return 0, false, err
 	}
@@ -124,7 +124,7 @@ func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 // isOnlyReader reports whether only this reader has invisible messages. It returns true if the count is unknown. The
 // queue's count may be outdated.
 func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
-	attributes, err := s.attributes(ctx, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
+	attributes, err := s.readAttributes(ctx, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
 	if err != nil {
 		return false, err
 	}
@@ -144,7 +144,7 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, s.failed(ctx, "ReceiveMessage", err)
+		return false, s.wrapError(ctx, "ReceiveMessage", err)
 	}
 	for _, m := range out.Messages {
 		err = errors.Join(err, s.addMessage(r, m))

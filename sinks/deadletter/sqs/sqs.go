@@ -112,7 +112,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 func (s *Store) create(ctx context.Context) error {
 	attributes := map[string]string{"MessageRetentionPeriod": strconv.Itoa(int(maxRetention / time.Second))}
 	if err := s.address.Create(ctx, s.Client, attributes); err != nil {
-		return s.failed(ctx, "CreateQueue", err)
+		return s.wrapError(ctx, "CreateQueue", err)
 	}
 	if err := s.address.CheckAccount(); err != nil {
 		return fmt.Errorf("deadletter: %w", err)
@@ -123,9 +123,9 @@ func (s *Store) create(ctx context.Context) error {
 // findQueue finds the queue, and returns its attributes.
 func (s *Store) findQueue(ctx context.Context) (map[string]string, error) {
 	if err := s.address.Find(ctx, s.Client); err != nil {
-		return nil, s.failed(ctx, "GetQueueUrl", err)
+		return nil, s.wrapError(ctx, "GetQueueUrl", err)
 	}
-	return s.attributes(ctx, types.QueueAttributeNameAll)
+	return s.readAttributes(ctx, types.QueueAttributeNameAll)
 }
 
 // checkQueue returns an error if the queue would lose letters.
@@ -147,20 +147,20 @@ func (s *Store) checkQueue(attributes map[string]string) error {
 	return nil
 }
 
-// attributes returns attributes of the queue. It returns nil if the role may not read them.
-func (s *Store) attributes(ctx context.Context, names ...types.QueueAttributeName) (map[string]string, error) {
+// readAttributes returns attributes of the queue. It returns nil if the role may not read them.
+func (s *Store) readAttributes(ctx context.Context, names ...types.QueueAttributeName) (map[string]string, error) {
 	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.address.URL,
 		AttributeNames: names}, s.address.InRegion)
 	switch {
 	case err != nil && awserr.KindOf(err) == awserr.Denied:
 		return nil, nil
 	case err != nil:
-		return nil, s.failed(ctx, "GetQueueAttributes", err)
+		return nil, s.wrapError(ctx, "GetQueueAttributes", err)
 	}
 	return out.Attributes, nil
 }
 
-func (s *Store) failed(ctx context.Context, op string, err error) error {
+func (s *Store) wrapError(ctx context.Context, op string, err error) error {
 	return awserr.CallError(ctx, s.op(op), err, s.hints(op))
 }
 

@@ -63,7 +63,7 @@ func (s *Store) setVisibility(ctx context.Context, handles []handle, seconds int
 				ReceiptHandle: &h.receipt, VisibilityTimeout: seconds})
 		}
 		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.address.InRegion) // failed entries are visible already
-		return s.failed(ctx, "ChangeMessageVisibilityBatch", err)
+		return s.wrapError(ctx, "ChangeMessageVisibilityBatch", err)
 	})
 }
 
@@ -108,7 +108,7 @@ func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle)
 		}
 		out, err := s.Client.DeleteMessageBatch(ctx, in, s.address.InRegion)
 		if err != nil {
-			return s.failed(ctx, "DeleteMessageBatch", err)
+			return s.wrapError(ctx, "DeleteMessageBatch", err)
 		}
 		for _, deleted := range out.Successful {
 			if i := queue.EntryIndex(deleted.Id); i >= 0 && i < len(chunk) {

@@ -92,7 +92,7 @@ func (t *tx) applyToIndex(
 	ctx context.Context, name string, positions []int, mutations []search.Mutation, parsed []fields,
 	results []search.Result,
 ) error {
-	index, foreign, err := t.store.index(t.ctx, t.Writer, name)
+	index, foreign, err := t.store.ensureIndex(t.ctx, t.Writer, name)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/sinks/search"
@@ -31,8 +32,12 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 			return hits, err
 		}
 	}
-	statement := f.statement() // it may add to f.args
-	rows, err := s.db.Reader().QueryContext(ctx, statement, append(f.args, number, cmp.Or(limit, 10))...)
+	onlyExcludes := !slices.ContainsFunc(clauses, func(c clause) bool { return c.need != mustNot })
+	if onlyExcludes {
+		f.add(everything, may, allOfThem, number)
+	}
+	f.args = append(f.args, number, cmp.Or(limit, 10))
+	rows, err := s.db.Reader().QueryContext(ctx, f.selectBest(), f.args...)
 	if err != nil {
 		return hits, s.db.WrapError("search", err)
 	}
@@ -50,11 +55,10 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 // finder builds the SELECT of a query. Each clause has a SELECT, which returns the documents of the clause. The finder
 // joins these SELECTs.
 type finder struct {
-	index    int64
-	selects  []string // each selects documents, with the number of its clause and whether the clause must match
-	args     []any
-	musts    int  // number of clauses that a document must match
-	positive bool // a clause finds documents, and does not only exclude them
+	index   int64
+	selects []string // each selects documents, with the number of its clause and whether the clause must match
+	args    []any
+	musts   int // number of clauses that a document must match
 }
 
 // add adds a SELECT of a clause. columns is its text after SELECT. It has a %d for the number of the clause, and a
@@ -67,7 +71,7 @@ func (f *finder) add(clauseNumber int, n need, columns string, args ...any) {
 const (
 	fieldPath = `SELECT id FROM "_tws_paths" WHERE "index" = ? AND path = ?`
 
-	// wordsInAny finds words in any field of any index. The method statement leaves out the documents of other indexes.
+	// wordsInAny finds words in any field of any index. selectBest leaves out the documents of other indexes.
 	wordsInAny   = `rowid & 4294967295 AS doc, %d AS clause, %d AS need FROM "_tws_words" WHERE "_tws_words" MATCH ?`
 	wordsInField = wordsInAny + ` AND rowid BETWEEN ? AND ?`
 
@@ -93,7 +97,6 @@ func (s *Store) findClause(ctx context.Context, f *finder, i int, c *clause) err
 	if c.need == must {
 		f.musts++
 	}
-	f.positive = f.positive || c.need != mustNot
 	if c.words != "" {
 		f.addWords(i, c, path)
 	}
@@ -133,16 +136,16 @@ func (f *finder) addValues(i int, c *clause, path int64) {
 	f.add(i, c.need, query, args...)
 }
 
-// statement returns a SELECT of the best documents, each with the number of all hits. The arguments are f.args, the
+// selectBest returns a SELECT of the best documents, each with the number of all hits. The arguments are f.args, the
 // index and the limit.
 //
 // The score of a document is the sum of the weights of the clauses that it matches. A clause that matches n documents
 // has the weight 1/(1 + ln n). So scores depend only on the present content of the index. The scores of FTS5 depend on
 // deleted content too.
-func (f *finder) statement() string {
-	if !f.positive {
-		f.add(everything, may, allOfThem, f.index)
-	}
+//
+// found has the documents of each clause, weights the weight of each clause, and hits the documents that match all
+// clauses that must match, and none that must not.
+func (f *finder) selectBest() string {
 	return fmt.Sprintf(`WITH found AS MATERIALIZED (
 	SELECT d.doc, d.id, x.clause, x.need FROM (SELECT DISTINCT doc, clause, need FROM (%s)) x
 	CROSS JOIN "_tws_documents" d WHERE d.doc = x.doc AND d."index" = ? AND d.source IS NOT NULL

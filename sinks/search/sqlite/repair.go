@@ -50,7 +50,7 @@ func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRe
 func (t *tx) repair(
 	expected *search.StoredDocument, m *search.Mutation, docFields fields,
 ) (result search.Result, err error) {
-	index, foreign, err := t.store.index(t.ctx, t.Writer, m.Index)
+	index, foreign, err := t.store.ensureIndex(t.ctx, t.Writer, m.Index)
 	if err != nil {
 		return result, err
 	}

@@ -82,7 +82,7 @@ func (s *Store) Create(ctx context.Context, name string) error {
 		return fmt.Errorf("sqlite: %w", err)
 	}
 	return s.db.Write(ctx, func(w *sqlite.Writer) error {
-		_, foreign, err := s.index(context.WithoutCancel(ctx), w, name)
+		_, foreign, err := s.ensureIndex(context.WithoutCancel(ctx), w, name)
 		if err != nil {
 			return err
 		}
@@ -93,9 +93,9 @@ func (s *Store) Create(ctx context.Context, name string) error {
 	})
 }
 
-// index returns the number of an index. It creates a missing index. It takes over an index of another sink if the index
-// is empty. foreign is not nil if the index belongs to another sink and is not empty.
-func (s *Store) index(
+// ensureIndex returns the number of an index. It creates a missing index. It takes over an index of another sink if the
+// index is empty. foreign is not nil if the index belongs to another sink and is not empty.
+func (s *Store) ensureIndex(
 	ctx context.Context, w *sqlite.Writer, name string,
 ) (id int64, foreign *search.ForeignIndexError, err error) {
 	for range 2 {

@@ -75,7 +75,7 @@ func (db *DB) checkReadable(ctx context.Context, abs string) error {
 	if _, err := os.Stat(abs); err != nil {
 		return fmt.Errorf("sqlite: nothing to read: %w", err)
 	}
-	found, err := db.format(ctx, db.reader.DB)
+	found, err := db.readFormat(ctx, db.reader.DB)
 	if err != nil {
 		return err
 	}

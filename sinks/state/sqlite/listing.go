@@ -30,10 +30,9 @@ type ListQuery struct {
 
 // ListedRow is a row of a [ListQuery].
 type ListedRow[T any] struct {
-	Value   T
-	Key     []any // values of the key's columns: string, []byte or int64
-	Size    int   // size of Value in bytes, approximately
-	LeftOut bool  // the row is not yielded
+	Value T
+	Key   []any // values of the key's columns: string, []byte or int64
+	Size  int   // size of Value in bytes, approximately
 }
 
 // List yields the rows of a segment, page by page. Each page is from one state of the file. A hash of the key
@@ -53,50 +52,51 @@ func List[T any](
 
 		query, args := q.Select+order, q.Args
 		for {
-			page, last, err := readPage(Read(ctx, db, query, args, scan), l)
+			page, err := readPage(Read(ctx, db, query, args, scan), l)
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			for _, v := range page {
+			for _, v := range page.values {
 				if !yield(v, nil) {
 					return
 				}
 			}
-			if last == nil {
+			if page.isLast {
 				return
 			}
 			query = q.Select + after + order
-			args = slices.Concat(q.Args, last)
+			args = slices.Concat(q.Args, page.lastKey)
 		}
 	}
 }
 
-// readPage returns the values of a page that are in the segment of l. It also returns the last key of the page, or nil
-// if no page follows.
-func readPage[T any](rows iter.Seq2[ListedRow[T], error], l state.Listing) (page []T, last []any, err error) {
-	read, size := 0, 0
+// listPage is a page of a listing.
+type listPage[T any] struct {
+	values  []T   // those rows of the page that are in the segment
+	lastKey []any // key of the last row that was read
+	isLast  bool  // no page follows
+}
+
+// readPage reads rows until the page is full, or until no row is left.
+func readPage[T any](rows iter.Seq2[ListedRow[T], error], l state.Listing) (page listPage[T], err error) {
+	readRows, size := 0, 0
 	for r, err := range rows {
 		if err != nil {
-			return nil, nil, err
+			return listPage[T]{}, err
 		}
-		read++
-		last = r.Key
-		inSegment := l.Segments <= 1 || l.Has(keyText(r.Key))
-		if inSegment && !r.LeftOut {
-			page = append(page, r.Value)
+		readRows++
+		page.lastKey = r.Key
+		if l.Segments <= 1 || l.Has(keyText(r.Key)) {
+			page.values = append(page.values, r.Value)
 			size += r.Size
 		}
 		if size >= pageBytes {
-			return page, last, nil
+			return page, nil
 		}
 	}
-
-	isLastPage := read < pageRows
-	if isLastPage {
-		return page, nil, nil
-	}
-	return page, last, nil
+	page.isLast = readRows < pageRows
+	return page, nil
 }
 
 // keyText returns a text that identifies a key.
@@ -134,9 +134,10 @@ func listTarget[T any](
 // items, and the owners of the claimed rows. A guard that cannot be read is the zero Guard. A claim that cannot be read
 // has no Source.
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
-	guards := listItemRecords(ctx, db, t, guards, l, parseGuard,
-		func(source item.Key, g state.Guard) (state.ItemGuard, bool) {
-			return state.ItemGuard{Item: source, Guard: g}, g.Row == ""
+	guards := seq.Map(listItemRecords(ctx, db, t, guards, l, parseGuard),
+		func(r listedRecord[state.Guard]) (state.ItemGuard, bool, error) {
+			isListed := r.value.Row != "" || !r.isReadable
+			return state.ItemGuard{Item: r.source, Guard: r.value}, isListed, nil
 		})
 	claims := listTarget(ctx, db, t, "m.row, m.item, m.version, m.time, m.attributes", `"_tws_claims"`,
 		[]string{"m.row", "m.item"}, l, scanListedClaim)
@@ -172,20 +173,27 @@ func scanListedOwner(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
 func (db *DB) ListContributions(
 	ctx context.Context, t state.Target, l state.Listing,
 ) iter.Seq2[state.ItemContribution, error] {
-	return listItemRecords(ctx, db, t, contributions, l, parseContribution,
-		func(source item.Key, c state.Contribution) (state.ItemContribution, bool) {
-			return state.ItemContribution{Item: source, Contribution: c}, len(c.Shares) == 0
+	return seq.Map(listItemRecords(ctx, db, t, contributions, l, parseContribution),
+		func(r listedRecord[state.Contribution]) (state.ItemContribution, bool, error) {
+			isListed := len(r.value.Shares) > 0 || !r.isReadable
+			return state.ItemContribution{Item: r.source, Contribution: r.value}, isListed, nil
 		})
 }
 
-// listItemRecords yields the result of convert for each guard or contribution of a target. It leaves out a record if
-// convert returns true for empty. If a record cannot be read, convert gets the zero T, and the record is not left out.
-func listItemRecords[T, U any](
+// listedRecord is a guard or a contribution of a target.
+type listedRecord[T any] struct {
+	source     item.Key
+	value      T // the zero T if the record cannot be read
+	isReadable bool
+}
+
+// listItemRecords yields the guards or the contributions of a target.
+func listItemRecords[T any](
 	ctx context.Context, db *DB, t state.Target, table itemTable, l state.Listing,
-	parse func(record.Version, bool, []byte) (T, error), convert func(item.Key, T) (u U, empty bool),
-) iter.Seq2[U, error] {
+	parse func(record.Version, bool, []byte) (T, error),
+) iter.Seq2[listedRecord[T], error] {
 	return listTarget(ctx, db, t, "m.item, m.version, m.void, m."+table.value, table.name, []string{"m.item"}, l,
-		func(rows *sql.Rows) (r ListedRow[U], err error) {
+		func(rows *sql.Rows) (r ListedRow[listedRecord[T]], err error) {
 			var source, version string
 			var void bool
 			var value sql.RawBytes
@@ -193,18 +201,14 @@ func listItemRecords[T, U any](
 				return r, err
 			}
 			r.Key, r.Size = []any{source}, len(source)+len(value)
-
-			var parsed T
+			r.Value.source = item.Key(source)
 			v, err := record.ParseVersion(version)
-			if err == nil {
-				parsed, err = parse(v, void, value)
-			}
 			if err != nil {
-				var unreadable T
-				r.Value, _ = convert(item.Key(source), unreadable)
-				return r, nil //nolint:nilerr // the row is listed without a value
+				return r, nil //nolint:nilerr // the record is listed without a value
 			}
-			r.Value, r.LeftOut = convert(item.Key(source), parsed)
+			if parsed, err := parse(v, void, value); err == nil {
+				r.Value.value, r.Value.isReadable = parsed, true
+			}
 			return r, nil
 		})
 }

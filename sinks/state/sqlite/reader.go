@@ -17,7 +17,7 @@ type reader struct {
 	prepared map[string]*sql.Stmt // SQL -> statement
 }
 
-func (r *reader) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
+func (r *reader) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s, ok := r.prepared[query]; ok {
@@ -48,7 +48,7 @@ func Read[T any](
 ) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		s, err := db.reader.stmt(ctx, query)
+		s, err := db.reader.prepare(ctx, query)
 		if err != nil {
 			yield(none, db.WrapError("read", err))
 			return

@@ -179,14 +179,14 @@ var layout = []string{
 
 // prepareFile creates the tables if the file is empty. It creates all of them in one transaction.
 func (w *Writer) prepareFile(ctx context.Context) error {
-	found, err := w.db.format(ctx, w.conn)
+	found, err := w.db.readFormat(ctx, w.conn)
 	if err != nil || found == Format {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
 	return w.Transact(ctx, func() error {
 		// Another process may have prepared the file since the check.
-		if found, err = w.db.format(ctx, w.conn); err != nil {
+		if found, err = w.db.readFormat(ctx, w.conn); err != nil {
 			return err
 		}
 		if found == Format {
@@ -205,9 +205,9 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// format returns the format of the file, or 0 if the file is empty or was not made by this package. It returns an error
-// for any other format than 0 and Format.
-func (db *DB) format(ctx context.Context, q queryer) (int, error) {
+// readFormat returns the format of the file, or 0 if the file is empty or was not made by this package. It returns an
+// error for any other format than 0 and Format.
+func (db *DB) readFormat(ctx context.Context, q queryer) (int, error) {
 	var found int
 	if err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&found); err != nil {
 		return 0, db.WrapError("open", err)
