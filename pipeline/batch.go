@@ -46,9 +46,10 @@ type batch struct {
 // chooses the next phase.
 //
 //	phase         call                                            next phase
-//	planning      Plan of the deliveries that were cloned         checkingKeys; settled if a plan fails
+//	planning      Plan of the deliveries that were cloned         checkingKeys, or sending; settled if a plan fails
 //	checkingKeys  HasMarks of the keys                            sending; settled if no key is left, or after an error
-//	sending       Write of all                                    settled; isolating if one of several can be the cause
+//	sending       Write of all                                    settled; isolating after a panic, or if one of several
+//	                                                              can be the cause
 //	isolating     Write of one                                    isolating for the next one; settled after the last
 //	packing       packs the chunks that are not packed yet        sorting; unpacking if a lane exists or it is too large
 //	sorting       HasMarks of the keys, then WriteSorted          settled; unpacking after an error or a quarantined key

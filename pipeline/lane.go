@@ -27,7 +27,7 @@ type lane struct {
 	retries    deliveryList  // changes of the batch that are tried again; only within one step
 	serverWait time.Duration // the longest wait that the server requested
 	err        error         // the last transient failure
-	expiresAt  time.Time     // when the first change, which has failed, becomes a dead letter; zero: never
+	expiresAt  time.Time     // when the first change, which has failed, becomes a dead letter; zero: never. Not stored
 
 	// skipped reports that the remaining changes of the key in a batch are not tried: the key is in quarantine, or an
 	// earlier change failed.
@@ -38,12 +38,14 @@ type lane struct {
 //
 //	from           event                                                 to
 //	idle           a change joins a batch                                writing
-//	idle           a change comes that failed before the sink            deadLettering, blocked or nacked
+//	idle           a change comes that failed before the sink            deadLettering, blocked, nacked; parked if the
+//	                                                                     failure is transient and nothing takes letters
 //	queued         it is taken into a batch                              writing
 //	queued         its first change failed before the sink, or expired   deadLettering, blocked or nacked
 //	queued         all of it is revoked                                  idle
 //	writing        all of it is finished                                 idle, or queued if later changes wait
-//	writing        a change failed and is tried again                    parked, or blocked if that cannot help
+//	writing        a change failed and is tried again                    parked; blocked if that cannot help; queued if
+//	                                                                     max_hold has passed: it then expires
 //	writing        a change failed permanently                           deadLettering or nacked
 //	writing        the batch was no attempt: a Write was cancelled for   queued
 //	               a revoked partition, or a plan failed
@@ -56,7 +58,8 @@ type lane struct {
 //	nacked         (final: later changes return to their source too)
 //
 // A lane whose first change can never be written is blocked instead of parked. That happens only if there are no dead
-// letters and the source does not acknowledge single records.
+// letters and the source does not acknowledge single records. A blocked Write is called again, so it succeeds once the
+// sink is repaired. A filter, a detector or a plan that failed is not called again in this run.
 type laneState uint8
 
 const (

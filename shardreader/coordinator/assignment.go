@@ -24,7 +24,8 @@ import (
 //	                        stopped       Lease.Stopped is another reason, and no operator has reset it
 //	reading       yes       confirming    records were lost; or the first record is found, and its sequence number is
 //	                                      made durable; or the shard is not found
-//	                        probing       the stream refuses the start position, and reading starts at a time
+//	                        probing       the start of the shard may be dropped: the stream refuses the start position
+//	                                      and reading starts at a time, or calls failed for too long
 //	                        stopped       a record is below the shard's start
 //	                        ended         the last page is delivered
 //	probing       yes       reading       the oldest record left is older than the start: no record is lost
@@ -52,7 +53,8 @@ import (
 //	draining      no
 //
 // If a shard is not found, and a descendant of it was read, the shard becomes ended at once. Any phase becomes draining
-// when another consumer gets the lease, or when this consumer leaves. closeAssignment ends any phase: the lease is lost
+// when another consumer requests the lease, when it is pinned to another consumer, or when this consumer leaves. A
+// draining shard that had ended is released without SHARD_END, so the next owner reads its end again. closeAssignment ends any phase: the lease is lost
 // or released, or has the checkpoint SHARD_END.
 type phase uint8
 

@@ -40,7 +40,7 @@ func (c *Coordinator) liveConsumers() []string {
 	return live
 }
 
-// leads reports whether this consumer leads the fleet. Only the leader lists the streams.
+// leads reports whether this consumer leads the fleet. Only the leader compares leases with listings.
 func (c *Coordinator) leads() bool {
 	live := c.liveConsumers()
 	return c.refresh.succeeded && len(live) > 0 && live[0] == c.options.ID
