@@ -54,8 +54,8 @@ import (
 //
 // If a shard is not found, and a descendant of it was read, the shard becomes ended at once. Any phase becomes draining
 // when another consumer requests the lease, when it is pinned to another consumer, or when this consumer leaves. A
-// draining shard that had ended is released without SHARD_END, so the next owner reads its end again. closeAssignment ends any phase: the lease is lost
-// or released, or has the checkpoint SHARD_END.
+// draining shard that had ended is released without SHARD_END, so the next owner reads its end again. closeAssignment
+// ends any phase: the lease is lost or released, or has the checkpoint SHARD_END.
 type phase uint8
 
 const (

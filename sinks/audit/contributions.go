@@ -165,11 +165,7 @@ func (s *groupSink) FindShares(ctx context.Context, c *record.Change) ([]Finding
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	inspector, err := storeAs[view.Inspector](&s.base, s.store, "read single rows")
-	if err != nil {
-		return nil, err
-	}
-	stored, err := inspector.StoredRows(ctx, s.target, rows)
+	stored, err := s.rowsAt(ctx, s.store, s.target, rows)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}

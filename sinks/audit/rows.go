@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -268,11 +269,22 @@ func (s *rowSink) compareRows(ctx context.Context, c *record.Change, rows []plan
 
 // readRows returns the stored rows, in the order of rows.
 func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.StoredRow, error) {
-	in, err := storeAs[view.Inspector](&s.base, s.store, "read single rows")
-	if err != nil || len(rows) == 0 {
+	return s.rowsAt(ctx, s.store, s.target, rowKeys(rows))
+}
+
+// rowsAt reads the rows at keys. A sink that never started has none, also if its table is missing.
+func (b *base) rowsAt(
+	ctx context.Context, store any, t view.Target, keys []state.Row,
+) ([]view.StoredRow, error) {
+	in, err := storeAs[view.Inspector](b, store, "read single rows")
+	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	return in.StoredRows(ctx, s.target, rowKeys(rows))
+	stored, err := in.StoredRows(ctx, t, keys)
+	if errors.Is(err, view.ErrNoTable) && b.birth == "" {
+		return make([]view.StoredRow, len(keys)), nil
+	}
+	return stored, err
 }
 
 // rowKeys returns the keys of rows.

@@ -37,9 +37,10 @@ import (
 // Stores opens the stores of a folder when sinks need them. Sinks of one kind share a store. It is safe for concurrent
 // use.
 type Stores struct {
-	dir    Dir
-	logger *slog.Logger
-	opened *openstores.Stores // stores by path
+	dir      Dir
+	logger   *slog.Logger
+	lookOnly bool
+	opened   *openstores.Stores // stores by path
 }
 
 var _ sinks.Stores = (*Stores)(nil)
@@ -49,6 +50,10 @@ type Option func(*Stores)
 
 // WithLogger sets where stores log broken files. Default: no log.
 func WithLogger(l *slog.Logger) Option { return func(s *Stores) { s.logger = l } }
+
+// LookOnly opens stores without creating view tables, search indexes and folders of archives. If one could not be
+// created, that is still an error.
+func LookOnly() Option { return func(s *Stores) { s.lookOnly = true } }
 
 // Open locks the folder against other processes until Close, and creates a missing folder. The stores are opened later,
 // when sinks need them.
@@ -69,20 +74,23 @@ func (s *Stores) Dir() Dir { return s.dir }
 
 // View opens views.db and creates the sink's table, so that the table can be read before its first row.
 func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (view.Store, error) {
-	store, err := s.openViews(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return store, store.Create(ctx, sinks.RowTable(spec.View.Table.Name, spec.View.Key))
+	return s.openRows(ctx, sinks.RowTable(spec.View.Table.Name, spec.View.Key))
 }
 
 // Aggregate opens views.db and creates the sink's table, as View does.
 func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Sink) (view.GroupStore, error) {
+	return s.openRows(ctx, sinks.RowTable(spec.Aggregate.Table.Name, spec.Aggregate.Group))
+}
+
+func (s *Stores) openRows(ctx context.Context, t view.Table) (*sqlite.Store, error) {
 	store, err := s.openViews(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case s.lookOnly:
+		return store, store.Check(ctx, t)
 	}
-	return store, store.Create(ctx, sinks.RowTable(spec.Aggregate.Table.Name, spec.Aggregate.Group))
+	return store, store.Create(ctx, t)
 }
 
 // State opens views.db. The state is always in views.db: the name of the state table in the configuration does not
@@ -109,12 +117,16 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 	if err != nil {
 		return nil, err
 	}
-	store, err := searchsqlite.New(ctx, views.DB, search.Owner{Pipeline: cfg.Name, Sink: spec.Name})
-	if err != nil {
-		return nil, err
+	owner := search.Owner{Pipeline: cfg.Name, Sink: spec.Name}
+	store, makeIndex := searchsqlite.NewReader(views.DB, owner), (*searchsqlite.Store).Check
+	if !s.lookOnly {
+		makeIndex = (*searchsqlite.Store).Create
+		if store, err = searchsqlite.New(ctx, views.DB, owner); err != nil {
+			return nil, err
+		}
 	}
 	if name, whole := spec.Search.Index.Prefix(); whole { // otherwise the first document of an index creates it
-		err = store.Create(ctx, name)
+		err = makeIndex(store, ctx, name)
 	}
 	return store, err
 }
@@ -123,7 +135,7 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) (archive.Store, error) {
 	path := s.dir.Archive(cmp.Or(spec.Archive.Bucket, spec.Name))
 	return openstores.Open(s.opened, path, func() (archive.Store, error) {
-		return archivedir.New(archivedir.Options{Dir: path})
+		return archivedir.New(archivedir.Options{Dir: path, LookOnly: s.lookOnly})
 	})
 }
 

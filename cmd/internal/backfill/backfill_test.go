@@ -273,6 +273,22 @@ func TestDryRunSaysWhatIsRefused(t *testing.T) {
 	}
 }
 
+// A plan and a dry run create no table for a sink that never ran.
+func TestPlansCreateNothing(t *testing.T) {
+	dir, cfg, items := files(t)
+	out := filepath.Join(dir, "out")
+	program.Run(t, cli.ExitOK, "backfill", "-c", cfg, "--local", out, "--keys", "PK", "--items", items)
+	added := threeViews + "  d: {view: {table: more, key: {PK: 'D#{@key}'}}}\n"
+	if err := os.WriteFile(cfg, []byte(added), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program.Run(t, cli.ExitPlanned, "plan", "-c", cfg, "--local", out)
+	program.Run(t, cli.ExitOK, "backfill", "-c", cfg, "--local", out, "--sink", "d", "--archive", items, "--dry-run")
+	if _, said := program.Run(t, cli.ExitFailure, "query", "view", "more", "--local", out); !strings.Contains(said, "no view table \"more\"") {
+		t.Errorf("of the table it says %s", said)
+	}
+}
+
 // If two items have the same key, --keys does not name the whole key of the table.
 func TestKeysThatAreNoKey(t *testing.T) {
 	dir, cfg, items := files(t)

@@ -26,7 +26,7 @@ type Flags struct {
 	Live   bool
 	Create bool // create missing tables, indexes and buckets
 
-	ReadOnly  bool                 // open real stores read-only, and create nothing. The command sets it
+	ReadOnly  bool                 // open stores to read them, and create no table or index. The command sets it
 	Scrape    sdkmetric.Reader     // see [telemetry.Options.Scrape]. The command sets it
 	Telemetry *telemetry.Telemetry // traces calls to real stores; nil: no traces. StartTelemetry sets it
 }
@@ -144,7 +144,11 @@ func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh
 // OpenLocal makes cfg the owner of the --local folder, and opens the stores in the folder. If fresh is set, it empties
 // the folder first. Warnings about files of the folder go to w.
 func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
-	opened, err := local.Open(t.Local, local.WithLogger(cli.NewWarnLogger(w, false)))
+	opts := []local.Option{local.WithLogger(cli.NewWarnLogger(w, false))}
+	if t.ReadOnly {
+		opts = append(opts, local.LookOnly())
+	}
+	opened, err := local.Open(t.Local, opts...)
 	if err != nil {
 		return nil, err
 	}

@@ -34,13 +34,15 @@ const errs = redact.Class("archive")
 
 // Options configure a store.
 type Options struct {
-	Dir string // required: the folder of the objects; it is created if it does not exist
+	Dir      string // required: the folder of the objects; it is created if it does not exist
+	LookOnly bool   // nothing is written: a missing folder has no objects, and is not created
 }
 
 // Store is a folder of files. It is safe for concurrent use, also by several processes.
 type Store struct {
 	fingerprint.Files
-	dir string
+	dir      string
+	lookOnly bool
 
 	replacing sync.Mutex // always locked before the lock file, which excludes other processes
 
@@ -68,7 +70,10 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
-	s := &Store{Files: fingerprint.OpenDir(dir), dir: dir, durable: make(map[string]bool)}
+	s := &Store{Files: fingerprint.OpenDir(dir), dir: dir, lookOnly: o.LookOnly, durable: make(map[string]bool)}
+	if o.LookOnly {
+		return s, nil
+	}
 	if err := s.makeFolders(); err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
@@ -228,8 +233,8 @@ func (s *Store) list(ctx context.Context, prefix string) ([]archive.Info, error)
 	var infos []archive.Info
 	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && path != s.dir:
-			return nil // removed after its folder was read
+		case errors.Is(err, fs.ErrNotExist) && (path != s.dir || s.lookOnly):
+			return nil // removed after its folder was read, or not there
 		case err != nil:
 			return err
 		case e.IsDir() && (e.Name() == temporary || e.Name() == fingerprint.Folder):

@@ -22,6 +22,9 @@ type output struct{ sqlite.Output }
 
 // Inspect counts documents and tombstones of the sink.
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
+	if exists, err := hasLayout(ctx, o.DB); err != nil || !exists {
+		return state.Inspection{Complete: true}, err
+	}
 	prefix, _, varies := strings.Cut(o.Name, "{")
 	return o.Count(ctx, countBirths, o.Pipeline, o.Sink, o.Name, prefix, varies)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,12 @@ func New(ctx context.Context, db *sqlite.DB, owner search.Owner) (*Store, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Fingerprints: db, db: db, owner: owner, paths: make(paths)}, nil
+	return NewReader(db, owner), nil
+}
+
+// NewReader returns a store in db that creates nothing, for a caller that only reads.
+func NewReader(db *sqlite.DB, owner search.Owner) *Store {
+	return &Store{Fingerprints: db, db: db, owner: owner, paths: make(paths)}
 }
 
 // Open opens the file at path for the indexes of a sink. Close closes it.
@@ -64,7 +70,9 @@ func OpenReader(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{Fingerprints: db, db: db, opened: true}, nil
+	s := NewReader(db, anySink)
+	s.opened = true
+	return s, nil
 }
 
 // Close closes the file if Open or OpenReader opened it. A second Close does nothing.
@@ -81,16 +89,35 @@ func (s *Store) Create(ctx context.Context, name string) error {
 	if err := search.CheckIndex(name); err != nil {
 		return fmt.Errorf("sqlite: %w", err)
 	}
-	return s.db.Write(ctx, func(w *sqlite.Writer) error {
-		_, foreign, err := s.ensureIndex(context.WithoutCancel(ctx), w, name)
-		if err != nil {
-			return err
-		}
-		if foreign != nil {
-			return foreign
-		}
-		return nil
+	return s.db.Write(ctx, func(w *sqlite.Writer) error { return s.createIndex(context.WithoutCancel(ctx), w, name) })
+}
+
+func (s *Store) createIndex(ctx context.Context, w *sqlite.Writer, name string) error {
+	_, foreign, err := s.ensureIndex(ctx, w, name)
+	if err != nil || foreign == nil {
+		return err
+	}
+	return foreign
+}
+
+var errUndone = errs.New("undone")
+
+// Check is [Store.Create] for a caller that changes nothing: it returns the same errors, and creates no index.
+func (s *Store) Check(ctx context.Context, name string) error {
+	if err := search.CheckIndex(name); err != nil {
+		return fmt.Errorf("sqlite: %w", err)
+	}
+	if exists, err := hasLayout(ctx, s.db); err != nil || !exists {
+		return err
+	}
+	err := s.db.Write(ctx, func(w *sqlite.Writer) error {
+		ctx := context.WithoutCancel(ctx)
+		return w.Transact(ctx, func() error { return cmp.Or(s.createIndex(ctx, w, name), errUndone) })
 	})
+	if errors.Is(err, errUndone) {
+		return nil
+	}
+	return err
 }
 
 // ensureIndex returns the number of an index. It creates a missing index. It takes over an index of another sink if the

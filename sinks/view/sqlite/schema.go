@@ -94,6 +94,14 @@ func (s *Store) Create(ctx context.Context, t view.Table) error {
 	})
 }
 
+// Check is [Store.Create] for a caller that changes nothing: it returns the same errors, and creates no table.
+func (s *Store) Check(ctx context.Context, t view.Table) error {
+	return s.Write(ctx, func(w *sqlite.Writer) error {
+		_, err := findTable(context.WithoutCancel(ctx), w, t)
+		return err
+	})
+}
+
 // table returns the table with the name of t. It creates the table if it is missing.
 func (s *Store) table(ctx context.Context, w *sqlite.Writer, t view.Table) (*table, error) {
 	if existing, ok := s.tables[t.Name]; ok {
@@ -124,32 +132,39 @@ func keyNames(t view.Table) string {
 	return fmt.Sprintf("(%s, %s)", t.PK, t.SK)
 }
 
-// create creates the tables of a view table, and the SQL view, unless they exist. It returns a fatal error if they
-// exist with another key, or if the names are not allowed.
-func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
+// findTable reports whether a view table exists. It returns a fatal error if the table exists with another key, or if
+// the names are not allowed.
+func findTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, err error) {
 	isIncomplete := t.Name == "" || t.PK == ""
 	hasZeroByte := strings.ContainsRune(t.Name+t.PK+t.SK, 0)
 	if isIncomplete || hasZeroByte || isTaken(t.Name) {
-		return pipeline.Fatal(
+		return false, pipeline.Fatal(
 			errs.Errorf(
 				"sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s, %s and %s are taken",
 				t.Name, keyNames(t), catalog, tablePrefix, sqlite.Prefix, enginePrefix))
 	}
-	return w.Transact(ctx, func() error {
-		existing := table{}
-		// Names in SQLite are not case-sensitive, but names in DynamoDB are.
-		found, err := w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name},
-			&existing.Name, &existing.PK, &existing.SK)
-		switch {
-		case err != nil:
-			return err
-		case found && existing.Name != t.Name:
-			return pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ only in case: rename one", existing.Name,
-				t.Name))
-		case found:
-			return existing.check(t)
-		}
+	existing := table{}
+	// Names in SQLite are not case-sensitive, but names in DynamoDB are.
+	found, err = w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name},
+		&existing.Name, &existing.PK, &existing.SK)
+	switch {
+	case err != nil:
+		return false, err
+	case found && existing.Name != t.Name:
+		return false, pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ only in case: rename one",
+			existing.Name, t.Name))
+	case found:
+		return true, existing.check(t)
+	}
+	return false, nil
+}
 
+// create creates the tables of a view table, and the SQL view, unless they exist. It returns the errors of findTable.
+func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
+	return w.Transact(ctx, func() error {
+		if found, err := findTable(ctx, w, t); found || err != nil {
+			return err
+		}
 		rows := quote(tablePrefix + t.Name)
 		keyColumns := displayColumn("pk", t.PK) + ", "
 		if t.SK != "" {
