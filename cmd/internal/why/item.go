@@ -1,13 +1,12 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
-	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
@@ -15,14 +14,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
-	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
 // finder finds the item that --key names.
 type finder struct {
 	o     *options
 	cfg   *config.Config
-	table string // table of the item
+	table config.Table // table of the item
 	key   itemkey.Key
 }
 
@@ -38,10 +38,10 @@ func newFinder(o *options, cfg *config.Config) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{o: o, cfg: cfg, table: table.Name}
+	f := &finder{o: o, cfg: cfg, table: table}
 	prefix := ""
 	if len(cfg.Source.Tables) > 1 {
-		prefix = f.table
+		prefix = table.Name
 	}
 	f.key, err = itemkey.Parse(o.key, cfg, prefix)
 	return f, err
@@ -87,18 +87,44 @@ func (f *finder) inRecords(ctx context.Context, s cli.Streams, paths []string) (
 
 // inTable reads the item from the source table. If the table does not have the item, it returns a REMOVE.
 func (f *finder) inTable(ctx context.Context) (foundItem, error) {
-	keys, item, err := readItem(ctx, f.table, f.key)
+	found, err := f.readTable(ctx)
 	if err != nil {
 		return foundItem{}, fmt.Errorf("read the item: %w", err)
 	}
-	f.key.Attributes = keys
-	stored := foundItem{source: "table " + f.table, hasImage: true}
-	if item.Exists() {
-		stored.change, err = f.change("SNAPSHOT", record.NewAndOldImages, item)
+	f.key.Attributes = found.Keys // a canonical key has no names
+	stored := foundItem{source: "table " + f.table.Name, hasImage: true}
+	if found.Removed() {
+		stored.change, err = f.change("REMOVE", record.KeysOnly, item.Image{})
 	} else {
-		stored.change, err = f.change("REMOVE", record.KeysOnly, item)
+		stored.change, err = f.change("SNAPSHOT", record.NewAndOldImages, found.New)
 	}
 	return stored, err
+}
+
+// readTable reads the item with a consistent read, as an audit does.
+func (f *finder) readTable(ctx context.Context) (found record.Change, err error) {
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return found, err
+	}
+	client, table := dynamodb.NewFromConfig(sdk), cmp.Or(f.table.ARN, f.table.Name)
+	described, err := scan.Describe(ctx, client, table)
+	if err != nil {
+		return found, err
+	}
+	for name := range f.key.Attributes.All() {
+		if !slices.Contains(described.Keys, name) {
+			return found, cli.Usagef("--key: %s is not a key attribute of %s; %s", name, f.table.Name, itemkey.Usage)
+		}
+	}
+	d := f.o.Decoder(f.cfg)
+	d.Table = f.table.Name
+	o := run.SnapshotOptions(f.cfg, d, described.Keys)
+	items, err := run.NewTableLookup(client, table, o, run.NewBudget(0)).Read(ctx, []item.Key{f.key.Canonical})
+	if err != nil {
+		return found, err
+	}
+	return items[0].Change, items[0].Err
 }
 
 // change returns a change of the item, as if a stream had sent it.
@@ -111,59 +137,6 @@ func (f *finder) change(event string, v record.ViewType, item item.Image) (recor
 		}
 	}
 	d := f.o.Decoder(f.cfg)
-	d.Table = f.table
+	d.Table = f.table.Name
 	return itemkey.Change(d, event, v, keys, item)
-}
-
-// readItem reads an item with a consistent read. keys are the key attributes with their names, which a canonical key
-// lacks. If the table has no such item, the result item is absent.
-func readItem(ctx context.Context, table string, key itemkey.Key) (keys, item item.Image, err error) {
-	sdk, err := target.LoadAWS(ctx)
-	if err != nil {
-		return keys, item, err
-	}
-	client := dynamodb.NewFromConfig(sdk)
-	description, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
-	if err != nil {
-		return keys, item, err
-	}
-	tableKey, err := keyOf(key, description.Table)
-	if err != nil {
-		return keys, item, err
-	}
-	got, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: tableKey, ConsistentRead: new(true)})
-	if err != nil {
-		return keys, item, err
-	}
-	keys, err = sdkvalue.Image(tableKey)
-	if err != nil || got.Item == nil {
-		return keys, item, err
-	}
-	item, err = sdkvalue.Image(got.Item)
-	return keys, item, err
-}
-
-// keyOf converts a key to the key attributes of a table. The key from --key may be canonical, and then has no names.
-func keyOf(key itemkey.Key, table *types.TableDescription) (map[string]types.AttributeValue, error) {
-	if key.Attributes.Exists() {
-		return sdkvalue.Item(key.Attributes), nil
-	}
-	_, values, err := key.Canonical.Decode()
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, 2)
-	for _, k := range table.KeySchema {
-		names = append(names, awssdk.ToString(k.AttributeName))
-	}
-	if len(names) != len(values) {
-		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names),
-			key.Canonical, len(values))
-	}
-	slices.Sort(names) // a canonical key has its values in the order of the attribute names
-	keyValues := make(map[string]types.AttributeValue, len(names))
-	for i, name := range names {
-		keyValues[name] = sdkvalue.Of(values[i])
-	}
-	return keyValues, nil
 }
