@@ -114,12 +114,11 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	if err := o.ledger.Check(); err != nil {
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", err)
 	}
-	err = target.EachLetter(ctx, s.dir, slog.New(slog.DiscardHandler), func(l pipeline.DeadLetter) error {
+	for l, err := range target.Letters(ctx, s.dir, slog.New(slog.DiscardHandler)) {
+		if err != nil {
+			return err
+		}
 		o.deadLetters = append(o.deadLetters, l)
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	return r.compareExpectations(ctx, o)
 }
@@ -142,7 +141,7 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, records *re
 	if err != nil {
 		return err
 	}
-	defer func() { _ = src.Close() }()
+	defer src.Close()
 	err = p.Run(ctx, pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
 		page, err := readDecoded(ctx, src)
 		if page != nil {

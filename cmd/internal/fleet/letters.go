@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -42,7 +43,7 @@ func (o *statusOptions) countLetters(ctx context.Context, shared *sharedStores) 
 		lettersErr = l.countLive(ctx, shared)
 	} else {
 		folder := local.Dir(o.Local)
-		lettersErr = target.EachLetter(ctx, folder, slog.New(slog.DiscardHandler), l.add)
+		lettersErr = l.add(target.Letters(ctx, folder, slog.New(slog.DiscardHandler)))
 		keysErr = target.ReadState(ctx, folder, shared.cfg.Name,
 			func(store *sqlite.State) error { return l.countKeys(ctx, store) })
 	}
@@ -65,15 +66,20 @@ func (l *Letters) setUnknown(ctx context.Context, lettersErr, keysErr error) {
 	}
 }
 
-// add counts a dead letter. It returns errMaxLetters if the limit is reached.
-func (l *Letters) add(d pipeline.DeadLetter) error {
-	if Sum(l.Sinks) == maxLetters {
-		return errMaxLetters
-	}
-	l.Sinks[d.Sink]++
-	l.Reasons[d.Class]++
-	if l.Oldest == nil || d.Time.Before(*l.Oldest) {
-		l.Oldest = cli.OptionalTime(d.Time.UTC())
+// add counts dead letters. It returns errMaxLetters if the limit is reached.
+func (l *Letters) add(all iter.Seq2[pipeline.DeadLetter, error]) error {
+	for d, err := range all {
+		switch {
+		case err != nil:
+			return err
+		case Sum(l.Sinks) == maxLetters:
+			return errMaxLetters
+		}
+		l.Sinks[d.Sink]++
+		l.Reasons[d.Class]++
+		if l.Oldest == nil || d.Time.Before(*l.Oldest) {
+			l.Oldest = cli.OptionalTime(d.Time.UTC())
+		}
 	}
 	return nil
 }
@@ -104,7 +110,7 @@ func (l *Letters) countLive(ctx context.Context, shared *sharedStores) error {
 		}
 		return err
 	}
-	return letters.Each(ctx, shared.cfg, letterStore, l.add)
+	return l.add(letters.Read(ctx, shared.cfg, letterStore))
 }
 
 // letterQueue is implemented by a store of dead letters that is a queue. Count returns false if the number is unknown.
@@ -114,8 +120,11 @@ type letterQueue interface {
 
 // countKeys counts the quarantined keys by sink.
 func (l *Letters) countKeys(ctx context.Context, store state.Quarantine) error {
-	return target.EachMark(ctx, store, func(m state.Mark) error {
+	for m, err := range store.Marks(ctx, "") {
+		if err != nil {
+			return err
+		}
 		l.Keys[m.Sink]++
-		return nil
-	})
+	}
+	return nil
 }

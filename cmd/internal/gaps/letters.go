@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"slices"
 
@@ -34,26 +35,31 @@ func CheckLetters(
 		}
 	}
 
-	check := func(l pipeline.DeadLetter) error {
-		wasWritten := l.Class == pipeline.ClassCollision
-		if slices.Contains(names, l.Sink) && !wasWritten {
-			return waitingLettersError(l.Sink, flags)
-		}
-		return nil
-	}
+	var all iter.Seq2[pipeline.DeadLetter, error]
 	switch {
 	case !t.Live:
-		return target.EachLetter(ctx, local.Dir(t.Local), slog.New(slog.DiscardHandler), check)
+		all = target.Letters(ctx, local.Dir(t.Local), slog.New(slog.DiscardHandler))
 	case cfg.DeadLetters == nil:
 		return nil
 	case cfg.DeadLetters.Queue != "":
 		fmt.Fprintln(w, cli.Warning+"dead letters of a queue are not counted: `tablewake redrive "+flags+
 			" --list` shows them")
 		return nil
+	default:
+		opened, err := letters.Open(ctx, cfg, stores)
+		if err != nil {
+			return err
+		}
+		all = letters.Read(ctx, cfg, opened)
 	}
-	opened, err := letters.Open(ctx, cfg, stores)
-	if err != nil {
-		return err
+	for l, err := range all {
+		if err != nil {
+			return err
+		}
+		wasWritten := l.Class == pipeline.ClassCollision
+		if slices.Contains(names, l.Sink) && !wasWritten {
+			return waitingLettersError(l.Sink, flags)
+		}
 	}
-	return letters.Each(ctx, cfg, opened, check)
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -30,21 +31,16 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores) (deadlet
 	return letters, nil
 }
 
-// Each calls do with each letter of cfg's pipeline until do returns an error. A letter that names no pipeline is
-// included.
-func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do func(pipeline.DeadLetter) error) error {
-	for l, err := range letters.Read(ctx) {
-		if err != nil {
-			return err
-		}
-		if l.Pipeline != "" && l.Pipeline != cfg.Name {
-			continue
-		}
-		if err := do(l); err != nil {
-			return err
+// Read yields the letters of cfg's pipeline, also those that name no pipeline. An error ends the sequence.
+func Read(ctx context.Context, cfg *config.Config, letters deadletter.Store) iter.Seq2[pipeline.DeadLetter, error] {
+	return func(yield func(pipeline.DeadLetter, error) bool) {
+		for l, err := range letters.Read(ctx) {
+			isOwn := l.Pipeline == "" || l.Pipeline == cfg.Name
+			if (err != nil || isOwn) && !yield(l, err) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // RedriveOptions returns the options to redrive all letters of cfg's pipeline. If cfg has a state and does not disable

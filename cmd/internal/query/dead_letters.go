@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"slices"
@@ -45,14 +46,14 @@ has the first letter that failed: solve that problem before you run tablewake re
 		Args: cli.ArgumentRange(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				box := folderBox(dir, cli.NewWarnLogger(s.Err, false))
+				box := folderBox(c.Context(), dir, cli.NewWarnLogger(s.Err, false))
 				if !d.unmasked {
 					var err error
 					if box.mask, err = target.FolderMask(o.local); err != nil {
 						return err
 					}
 				}
-				return d.show(c.Context(), box, out)
+				return d.show(box, out)
 			}, func(l liveStores, out *cli.Results) error { return d.showLive(c.Context(), l, out) })
 		},
 	}
@@ -69,31 +70,44 @@ type deadOptions struct {
 
 // letterBox reads dead letters, and the marks that record which keys are quarantined. It reads a folder or real stores.
 type letterBox struct {
-	letters func(ctx context.Context, do func(pipeline.DeadLetter) error) error
-	marks   func(ctx context.Context, pipelines []string, do func(state.Mark) error) error
+	letters iter.Seq2[pipeline.DeadLetter, error]
+	marks   func(pipelines []string) ([]state.Mark, error)
 	mask    *mask.Mask
 }
 
 // folderBox returns the letterBox of a --local folder. It logs lines that are not dead letters.
-func folderBox(dir local.Dir, log *slog.Logger) letterBox {
+func folderBox(ctx context.Context, dir local.Dir, log *slog.Logger) letterBox {
 	return letterBox{
-		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
-			return target.EachLetter(ctx, dir, log, do)
-		},
-		marks: func(ctx context.Context, pipelines []string, do func(state.Mark) error) error {
+		letters: target.Letters(ctx, dir, log),
+		marks: func(pipelines []string) (all []state.Mark, err error) {
 			owner, err := target.ReadOwner(string(dir))
 			if err == nil && !slices.Contains(pipelines, owner.Pipeline) {
 				pipelines = append(pipelines, owner.Pipeline) // marks can be left after all letters are delivered
 			}
 			for _, name := range pipelines {
-				err := target.ReadState(ctx, dir, name, func(store *sqlite.State) error { return target.EachMark(ctx, store, do) })
-				if err != nil {
+				err := target.ReadState(ctx, dir, name, func(store *sqlite.State) error {
+					marks, err := readMarks(ctx, store)
+					all = append(all, marks...)
 					return err
+				})
+				if err != nil {
+					return nil, err
 				}
 			}
-			return nil
+			return all, nil
 		},
 	}
+}
+
+// readMarks returns all marks of a quarantine.
+func readMarks(ctx context.Context, quarantine state.Quarantine) (marks []state.Mark, err error) {
+	for m, err := range quarantine.Marks(ctx, "") {
+		if err != nil {
+			return nil, err
+		}
+		marks = append(marks, m)
+	}
+	return marks, nil
 }
 
 // showLive prints the letters of the real stores.
@@ -106,15 +120,13 @@ func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Resul
 		defer func() { err = errors.Join(err, releaser.Release(context.WithoutCancel(ctx))) }()
 	}
 	box := letterBox{
-		letters: func(ctx context.Context, do func(pipeline.DeadLetter) error) error {
-			return letters.Each(ctx, l.cfg, letterStore, do)
-		},
-		marks: func(ctx context.Context, _ []string, do func(state.Mark) error) error {
+		letters: letters.Read(ctx, l.cfg, letterStore),
+		marks: func([]string) ([]state.Mark, error) {
 			stateStore, err := l.State(ctx, l.cfg)
 			if err != nil || stateStore == nil {
-				return err
+				return nil, err
 			}
-			return target.EachMark(ctx, stateStore, do)
+			return readMarks(ctx, stateStore)
 		},
 	}
 	if !d.unmasked {
@@ -122,21 +134,28 @@ func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Resul
 			return err
 		}
 	}
-	return d.show(ctx, box, out)
+	return d.show(box, out)
 }
 
 // show prints the letters. With --quarantined it prints the quarantined keys instead.
-func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results) error {
+func (d *deadOptions) show(box letterBox, out *cli.Results) error {
 	if d.keys {
-		return printQuarantined(ctx, box, out)
+		return printQuarantined(box, out)
 	}
-	return box.letters(ctx, func(l pipeline.DeadLetter) error {
+	for l, err := range box.letters {
+		if err != nil {
+			return err
+		}
 		letter := letters.MaskedJSON(box.mask, l)
-		return out.Add(letter, func() string {
+		err := out.Add(letter, func() string {
 			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(letter.Sink), letter.Key, letter.Class,
 				firstLine(letter.Error))
 		})
-	})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // firstLine returns the first line of an error. The further lines are the stack of a panic, which only -o json prints.
@@ -163,8 +182,8 @@ func (k quarantinedKey) text() string {
 		k.Since.Format(time.RFC3339), reason)
 }
 
-func printQuarantined(ctx context.Context, box letterBox, out *cli.Results) error {
-	keys, err := quarantinedKeys(ctx, box)
+func printQuarantined(box letterBox, out *cli.Results) error {
+	keys, err := quarantinedKeys(box)
 	if err != nil {
 		return err
 	}
@@ -178,14 +197,17 @@ func printQuarantined(ctx context.Context, box letterBox, out *cli.Results) erro
 
 // quarantinedKeys returns the quarantined keys, each with the error of its first letter. After an interrupted redrive,
 // a key can be quarantined without a letter. quarantinedKeys reads the marks of each pipeline that a letter names.
-func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, error) {
+func quarantinedKeys(box letterBox) ([]quarantinedKey, error) {
 	type keyOfSink struct {
 		sink string // "": every sink
 		key  item.Key
 	}
 	withLetters := map[keyOfSink]quarantinedKey{}
 	pipelines := map[string]bool{}
-	err := box.letters(ctx, func(l pipeline.DeadLetter) error {
+	for l, err := range box.letters {
+		if err != nil {
+			return nil, err
+		}
 		pipelines[l.Pipeline] = true
 		id := keyOfSink{l.Sink, l.Key}
 		l = letters.Mask(box.mask, l)
@@ -196,13 +218,13 @@ func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, erro
 		}
 		k.Letters++
 		withLetters[id] = k
-		return nil
-	})
+	}
+	marks, err := box.marks(slices.Sorted(maps.Keys(pipelines)))
 	if err != nil {
 		return nil, err
 	}
 	var keys []quarantinedKey
-	err = box.marks(ctx, slices.Sorted(maps.Keys(pipelines)), func(m state.Mark) error {
+	for _, m := range marks {
 		k := withLetters[keyOfSink{m.Sink, m.Key}]
 		ofEverySink := withLetters[keyOfSink{"", m.Key}]
 		switch {
@@ -214,7 +236,6 @@ func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, erro
 		k.Letters += ofEverySink.Letters
 		k.Sink, k.Since = m.Sink, m.Since
 		keys = append(keys, k)
-		return nil
-	})
-	return keys, err
+	}
+	return keys, nil
 }

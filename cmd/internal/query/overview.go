@@ -9,7 +9,6 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
@@ -131,21 +130,20 @@ func (o overview) events(context.Context) error {
 // dead prints the number of dead letters and the number of quarantined keys, unless they are 0. An interrupted redrive
 // can leave quarantined keys without letters.
 func (o overview) dead(ctx context.Context, log *slog.Logger) error {
-	box := folderBox(o.dir, log)
+	box := folderBox(ctx, o.dir, log)
 	var n int64
-	err := box.letters(ctx, func(pipeline.DeadLetter) error {
+	for _, err := range box.letters {
+		if err != nil {
+			return err
+		}
 		n++
-		return nil
-	})
-	if err != nil {
-		return err
 	}
 	if n > 0 {
 		if err := o.add("dead", "letters", n, "record"); err != nil {
 			return err
 		}
 	}
-	keys, err := quarantinedKeys(ctx, box)
+	keys, err := quarantinedKeys(box)
 	if err != nil || len(keys) == 0 {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/local"
-	"github.com/tablewake/tablewake/sinks/state"
 	statesqlite "github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
@@ -48,40 +48,20 @@ func IsMissing(path string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// EachLetter calls do with each dead letter of a folder, until do returns an error. It logs lines that are not dead
-// letters.
-func EachLetter(ctx context.Context, dir local.Dir, log *slog.Logger, do func(pipeline.DeadLetter) error) error {
-	if IsMissing(dir.DeadLetters()) {
-		return nil
-	}
-	store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters(), Logger: log})
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	for l, err := range store.Read(ctx) {
+// Letters yields the dead letters of a folder, and logs lines that are not dead letters. An error ends the sequence.
+func Letters(ctx context.Context, dir local.Dir, log *slog.Logger) iter.Seq2[pipeline.DeadLetter, error] {
+	return func(yield func(pipeline.DeadLetter, error) bool) {
+		if IsMissing(dir.DeadLetters()) {
+			return
+		}
+		store, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters(), Logger: log})
 		if err != nil {
-			return err
+			yield(pipeline.DeadLetter{}, err)
+			return
 		}
-		if err := do(l); err != nil {
-			return err
-		}
+		defer store.Close()
+		store.Read(ctx)(yield)
 	}
-	return nil
-}
-
-// EachMark calls do with each mark of the quarantine, until do returns an error. A mark is the note that a key is
-// quarantined at a sink.
-func EachMark(ctx context.Context, quarantine state.Quarantine, do func(state.Mark) error) error {
-	for m, err := range quarantine.Marks(ctx, "") {
-		if err == nil {
-			err = do(m)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // CheckLocalFolder returns an error if dir is not a --local folder, which always has an owner file.

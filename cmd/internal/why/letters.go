@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -39,12 +40,11 @@ func (q Request) letters(ctx context.Context) ([]pipeline.DeadLetter, error) {
 		return nil, nil
 	}
 	var found []pipeline.DeadLetter
-	for l, err := range store.Read(ctx) {
+	for l, err := range letters.Read(ctx, q.Config, store) {
 		if err != nil {
 			return nil, fmt.Errorf("dead letters: %w", err)
 		}
-		isOwn := l.Pipeline == "" || l.Pipeline == q.Config.Name
-		if isOwn && l.Key == q.Item.Key {
+		if l.Key == q.Item.Key {
 			found = append(found, l)
 		}
 	}
