@@ -63,6 +63,14 @@ sinks:
 			t.Errorf("it does not say %q:\n%v", want, err)
 		}
 	}
+	rows, _ := cfg.Sink("rows")
+	if store, err := stores.View(t.Context(), cfg, rows); store != nil || err == nil {
+		t.Errorf("a view that cannot be opened has the store %#v and the error %v", store, err)
+	}
+	sums, _ := cfg.Sink("sums")
+	if store, err := stores.Aggregate(t.Context(), cfg, sums); store != nil || err == nil {
+		t.Errorf("an aggregate that cannot be opened has the store %#v and the error %v", store, err)
+	}
 }
 
 // With Create, missing tables are created with the key types from the file. Without Create, the error names the missing
