@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -143,23 +142,13 @@ func (t typedItems) boundImage(c *record.Change, image item.Image) (item.Image, 
 	if _, hidden := t.mask.HiddenKey(c); hidden {
 		return item.Image{}, nil
 	}
-	var object []byte // JSON; nil until the first member
+	object := []byte{'{'}
 	for _, binding := range t.scope.Bindings() {
-		value := binding.Value(image)
-		_, isAttribute := image.Get(binding.Name())
-		if isAttribute || !value.Exists() {
-			continue
+		if _, isAttribute := image.Get(binding.Name()); !isAttribute {
+			object = item.AppendMember(object, binding.Name(), binding.Value(image))
 		}
-		if object == nil {
-			object = append(object, '{')
-		} else {
-			object = append(object, ',')
-		}
-		object = strconv.AppendQuote(object, binding.Name())
-		object = append(object, `:{"`+value.Kind().String()+`":"`...)
-		object = append(append(object, value.Raw()...), `"}`...) // keys are texts, numbers and binaries
 	}
-	if object == nil {
+	if len(object) == 1 {
 		return item.Image{}, nil
 	}
 	return item.Parse(append(object, '}'))

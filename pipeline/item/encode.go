@@ -24,6 +24,19 @@ func (v Value) AppendDynamoDBJSON(dst []byte) []byte {
 	return append(dst, '}')
 }
 
+// AppendMember appends a member to an object in DynamoDB JSON, which begins with { and has no } yet. It appends nothing
+// if v is absent.
+func AppendMember(object []byte, name string, v Value) []byte {
+	if !v.Exists() {
+		return object
+	}
+	if object[len(object)-1] != '{' {
+		object = append(object, ',')
+	}
+	object = append(StringValue(name).AppendJSON(object), ':')
+	return v.AppendDynamoDBJSON(object)
+}
+
 // AppendJSON appends v as plain JSON: an N as a JSON number with all its digits and no exponent, a B as base64, sets as
 // arrays, NULL as null. Members keep the order of the page. An absent value is null. AppendJSON may overwrite bytes
 // after the end of the result, up to the capacity of dst.

@@ -189,24 +189,12 @@ func numberOf(v item.Value) state.Number {
 // toRow returns the group's row.
 func (g *mergedGroup) toRow(t Table) (Row, error) {
 	row := g.row
-	b := appendAttribute([]byte{'{'}, t.PK, row.PK)
-	b = appendAttribute(b, t.SK, row.SK)
+	b := item.AppendMember([]byte{'{'}, t.PK, row.PK)
+	b = item.AppendMember(b, t.SK, row.SK)
 	for i, v := range g.spec.Values {
-		b = appendAttribute(b, v.Name, g.values[i])
+		b = item.AppendMember(b, v.Name, g.values[i])
 	}
 	var err error
 	row.Item, err = item.Parse(append(b, '}'))
 	return row, err
-}
-
-// appendAttribute appends an attribute to an object of DynamoDB JSON, unless the value is absent.
-func appendAttribute(b []byte, name string, v item.Value) []byte {
-	if !v.Exists() {
-		return b
-	}
-	if len(b) > len("{") {
-		b = append(b, ',')
-	}
-	b = append(item.StringValue(name).AppendJSON(b), ':')
-	return v.AppendDynamoDBJSON(b)
 }

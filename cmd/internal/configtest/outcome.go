@@ -241,9 +241,12 @@ func (o *outcome) letterTexts() []string {
 func letterMatches(want, letter item.Value, message string) bool {
 	for name, w := range want.Members() {
 		got, _ := letter.Get(name)
-		text, _ := w.Text()
 		matches := w.Equal(got)
 		if name == "error" {
+			text, isText := w.Text()
+			if !isText {
+				text = string(w.Raw()) // the digits of a number
+			}
 			matches = strings.Contains(message, text)
 		}
 		if !matches {

@@ -50,20 +50,21 @@ func (es entries) has(name string) bool {
 
 // value returns an M or an L with the entries.
 func (es entries) value() item.Value {
-	var raw []byte
+	if es.named {
+		raw := []byte{'{'}
+		for _, m := range es.list {
+			raw = item.AppendMember(raw, m.name, m.value)
+		}
+		return item.RawValue(item.KindM, append(raw, '}'))
+	}
+	raw := []byte{'['}
 	for i, e := range es.list {
 		if i > 0 {
 			raw = append(raw, ',')
 		}
-		if es.named {
-			raw = append(item.StringValue(e.name).AppendJSON(raw), ':')
-		}
 		raw = e.value.AppendDynamoDBJSON(raw)
 	}
-	if es.named {
-		return item.RawValue(item.KindM, slices.Concat([]byte("{"), raw, []byte("}")))
-	}
-	return item.RawValue(item.KindL, slices.Concat([]byte("["), raw, []byte("]")))
+	return item.RawValue(item.KindL, append(raw, ']'))
 }
 
 // object returns an M with the members that are not absent.

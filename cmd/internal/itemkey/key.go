@@ -35,22 +35,15 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 		}
 		return Key{Canonical: k}, nil
 	}
-	var json strings.Builder
-	json.WriteByte('{')
-	for i, part := range splitEscaped(text) {
+	object := []byte{'{'}
+	for _, part := range splitEscaped(text) {
 		name, v, err := parseAttribute(part, cfg)
 		if err != nil {
 			return Key{}, err
 		}
-		if i > 0 {
-			json.WriteByte(',')
-		}
-		json.Write(item.StringValue(name).AppendJSON(nil))
-		json.WriteByte(':')
-		json.Write(v.AppendDynamoDBJSON(nil))
+		object = item.AppendMember(object, name, v)
 	}
-	json.WriteByte('}')
-	attributes, err := item.Parse([]byte(json.String()))
+	attributes, err := item.Parse(append(object, '}'))
 	if err != nil {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
@@ -124,14 +117,11 @@ func Nameless(k item.Key) (item.Image, error) {
 	if err != nil {
 		return item.Image{}, err
 	}
-	b := []byte("{")
+	object := []byte{'{'}
 	for i, v := range values {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = v.AppendDynamoDBJSON(fmt.Appendf(b, `"key%d":`, i+1))
+		object = item.AppendMember(object, fmt.Sprint("key", i+1), v)
 	}
-	return item.Parse(append(b, '}'))
+	return item.Parse(append(object, '}'))
 }
 
 // Change returns a change of an item, as if a stream had sent it. event is its eventName. The change is decoded with d,
