@@ -83,10 +83,10 @@ func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq
 	d := new(digester)
 	contributionEntries := func(dst []Entry, c *state.ItemContribution) ([]Entry, error) {
 		dst = appendContribution(dst, c, d.contributionDigest(c.Shares))
-		if s.keepsExpired() {
-			return dst, nil
+		if !s.keepsExpired() {
+			dst = s.appendShares(dst, d, c)
 		}
-		return s.appendShares(dst, d, c), nil
+		return dst, nil
 	}
 	contributions := storedEntries(s.spec.Name+": contributions", lister.ListContributions(ctx, s.target.State(), l),
 		contributionEntries)
@@ -105,8 +105,7 @@ func appendContribution(dst []Entry, c *state.ItemContribution, digest Digest) [
 	if c.Item == "" {
 		return dst
 	}
-	return append(dst,
-		Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest})
+	return append(dst, Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest})
 }
 
 // appendShares appends the part that a contribution adds to each of its groups. A contribution that does not fit the

@@ -157,8 +157,7 @@ func (j *joiner) addSuspects(id placeID, c *comparison) error {
 		suspects = append(suspects, suspect{sink: id.sink, item: owner.item})
 	}
 	for _, e := range c.expected {
-		mayWait := e.claimed
-		if !mayWait && e.item != owner.item {
+		if !e.claimed && e.item != owner.item { // a claim may wait for the place
 			suspects = append(suspects, suspect{sink: id.sink, item: e.item})
 		}
 	}
