@@ -63,7 +63,8 @@ type elementDocuments struct {
 	elementCount int // number of elements in the image, including those without a document
 }
 
-// planElements is Plan for a sink with ForEach.
+// planElements is Plan for a sink with ForEach: it adds a mutation for each element of the two images. If no documents
+// can be made of the new image, void tombstones replace the documents of the old image.
 func (s *Sink) planElements(d *pipeline.Delivery) error {
 	c := d.Change
 	isNew := c.Op == record.Insert || c.Op == record.Snapshot
@@ -79,12 +80,9 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 		after, newImageErr = s.locateElements(c, c.New, s.o.ForEach)
 	}
 
-	var routing string
-	if len(before.docs) > 0 || len(after.docs) > 0 {
-		var err error
-		if routing, err = s.route(c); err != nil {
-			return err
-		}
+	routing, err := s.route(c, len(before.docs) > 0 || len(after.docs) > 0)
+	if err != nil {
+		return err
 	}
 
 	if newImageErr == nil {
@@ -92,12 +90,12 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 	}
 	if newImageErr == nil {
 		s.moveElements(d, &before, &after, routing)
-		return finish(d, before.documentLocation, after.documentLocation, nil, oldImageErr)
+	} else {
+		for _, doc := range before.docs {
+			s.addTombstone(d, before.index, doc.id, routing, Leave, voidTombstone)
+		}
 	}
-	for _, doc := range before.docs {
-		s.addTombstone(d, before.index, doc.id, routing, Leave, voidTombstone)
-	}
-	return finish(d, before.documentLocation, after.documentLocation, newImageErr, oldImageErr)
+	return finishPlan(d, before.documentLocation, after.documentLocation, newImageErr, oldImageErr)
 }
 
 // moveElements adds the mutations that turn the documents of the old image into those of the new image.
@@ -161,7 +159,7 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements
 	pattern := s.o.ForEach.Pattern(image)
 	for i := range found {
 		e := &found[i]
-		if e.ID == "" {
+		if e.ID == "" { // an element without an identity has no document
 			continue
 		}
 		matches, err := s.matchElement(image, e)
@@ -169,7 +167,7 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements
 			located.reason = ReasonWhen
 			continue
 		}
-		imageErr = cmp.Or(imageErr, err)
+		imageErr = cmp.Or(imageErr, err) // a redrive may write the document of an element whose condition fails now
 		located.docs = append(located.docs, elementDocument{id: s.elementID(c, e, pattern), position: e.Position})
 	}
 	if len(located.docs) == 0 {

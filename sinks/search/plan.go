@@ -61,12 +61,9 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		newLocation, newImageErr = s.locateDocument(c, c.New)
 	}
 
-	var routing string
-	if oldLocation.index != "" || newLocation.index != "" {
-		var err error
-		if routing, err = s.route(c); err != nil {
-			return err
-		}
+	routing, err := s.route(c, oldLocation.index != "" || newLocation.index != "")
+	if err != nil {
+		return err
 	}
 
 	var doc []byte
@@ -79,13 +76,13 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	} else if oldLocation.index != "" {
 		s.addTombstone(d, oldLocation.index, s.id(c), routing, Leave, voidTombstone)
 	}
-	return finish(d, oldLocation, newLocation, newImageErr, oldImageErr)
+	return finishPlan(d, oldLocation, newLocation, newImageErr, oldImageErr)
 }
 
-// finish ends a plan. newImageErr and oldImageErr are the errors of the two images, or nil. The change fails if it has
-// a newImageErr, or if its old image does not name the index of its documents. It fails once its mutations are durable,
-// or at once if it has none. A change that does not fail and has no mutations has no effect.
-func finish(d *pipeline.Delivery, oldLocation, newLocation documentLocation, newImageErr, oldImageErr error) error {
+// finishPlan ends a plan. newImageErr and oldImageErr are the errors of the two images, or nil. The change fails if it
+// has a newImageErr, or if its old image does not name the index of its documents. It fails once its mutations are
+// durable, or at once if it has none. A change that does not fail and has no mutations has no effect.
+func finishPlan(d *pipeline.Delivery, oldLocation, newLocation documentLocation, newImageErr, oldImageErr error) error {
 	changeErr := newImageErr
 	if changeErr == nil && oldLocation.unknown {
 		changeErr = errs.Errorf(

@@ -38,9 +38,9 @@ func routingKeys(routing *template.Template) ([]string, error) {
 }
 
 // route returns the routing of the document of c's item. The routing depends on the item's key alone, so it never
-// changes. "" means that the document is routed by its id.
-func (s *Sink) route(c *record.Change) (string, error) {
-	if s.o.Routing == nil {
+// changes. "" means that the document is routed by its id, or that the change has no document.
+func (s *Sink) route(c *record.Change, hasDocument bool) (string, error) {
+	if s.o.Routing == nil || !hasDocument {
 		return "", nil
 	}
 	for _, name := range s.routed {
