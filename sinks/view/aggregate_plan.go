@@ -122,8 +122,8 @@ func (a *Aggregate) sharesOf(c *record.Change, image item.Image) (shares []share
 	}
 	scope := template.Scope{Change: c, Item: image, EachOf: a.forEach.String() + "[*]"}
 	if a.forEach.IsZero() {
-		s, ok, err := a.elementShare(scope)
-		if err != nil || !ok {
+		s, err := a.elementShare(scope)
+		if err != nil || s.Group == "" {
 			return nil, ReasonSparse, err
 		}
 		return []share{s}, "", nil
@@ -140,11 +140,11 @@ func (a *Aggregate) sharesOf(c *record.Change, image item.Image) (shares []share
 	shares = make([]share, 0, list.Len())
 	for i, element := range list.Elements() {
 		scope.Each = element
-		s, ok, err := a.elementShare(scope)
+		s, err := a.elementShare(scope)
 		if err != nil {
 			return nil, "", errs.Errorf("element %d of %s: %w", i, redact.Field(a.forEach.String()), err)
 		}
-		if ok {
+		if s.Group != "" {
 			shares = append(shares, s)
 		}
 	}
@@ -160,11 +160,11 @@ type share struct {
 	displayKey string // key of the group for people, if parts of it are masked; else ""
 }
 
-// elementShare returns the share of one element. It returns false if a part of the group key is missing.
-func (a *Aggregate) elementShare(scope template.Scope) (share, bool, error) {
+// elementShare returns the share of one element. Its Group is "" if a part of the group key is missing.
+func (a *Aggregate) elementShare(scope template.Scope) (share, error) {
 	row, err := a.groupRow(scope)
 	if err != nil || row == "" {
-		return share{}, false, err
+		return share{}, err
 	}
 	s := share{Share: state.Share{Group: row, Values: make([]string, len(a.values))}, displayKey: a.displayKey(scope)}
 	for i := range a.values {
@@ -173,10 +173,10 @@ func (a *Aggregate) elementShare(scope template.Scope) (share, bool, error) {
 			continue
 		}
 		if s.Values[v.shareIndex], err = v.shareText(scope); err != nil {
-			return share{}, false, errs.Errorf("value %s: %w", redact.Field(v.Name), err)
+			return share{}, errs.Errorf("value %s: %w", redact.Field(v.Name), err)
 		}
 	}
-	return s, true, nil
+	return s, nil
 }
 
 // groupRow returns the row of a group without its shard; "" if a part of the key is missing.

@@ -162,11 +162,6 @@ func (tx *transaction) add(c *itemChanges, itemDeltas *deltas) {
 func (w *aggregateWrite) planTransactions(
 	open []*itemChanges, stored []state.Contribution,
 ) (txs []*transaction, _ error) {
-	newTransaction := func() *transaction {
-		tx := &transaction{deltas: w.newDeltas()}
-		txs = append(txs, tx)
-		return tx
-	}
 	limit := w.store.MaxActions()
 	var shared *transaction // the transaction that more items are added to
 	for i, c := range open {
@@ -183,14 +178,15 @@ func (w *aggregateWrite) planTransactions(
 			continue
 		}
 
-		if c.alone {
-			newTransaction().add(c, w.itemDeltas.deltas)
-			continue
+		tx := shared
+		if c.alone || shared == nil || !w.fitsTransaction(shared, limit) {
+			tx = &transaction{deltas: w.newDeltas()}
+			txs = append(txs, tx)
 		}
-		if shared == nil || !w.fitsTransaction(shared, limit) {
-			shared = newTransaction()
+		tx.add(c, w.itemDeltas.deltas)
+		if !c.alone {
+			shared = tx
 		}
-		shared.add(c, w.itemDeltas.deltas)
 	}
 	return txs, nil
 }

@@ -30,20 +30,20 @@ type mergedGroup struct {
 // readRows returns the merged groups and the other rows of the table, in the order of their keys.
 func (r *groupReader) readRows(ctx context.Context) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		groups, err := r.mergedRows(ctx)
+		groups, err := r.readGroups(ctx)
 		if err != nil {
 			yield(Row{}, err)
 			return
 		}
-		others, stop := iter.Pull2(r.otherRows(ctx))
+		others, stop := iter.Pull2(r.readOtherRows(ctx))
 		defer stop()
 		rows := mergeRows([]pullRows{others, pullSlice(groups)}, byKey, r.query.Reverse)
 		seq.Limit(rows, r.query.Limit)(yield)
 	}
 }
 
-// otherRows returns the rows of the table that are not shards of groups.
-func (r *groupReader) otherRows(ctx context.Context) iter.Seq2[Row, error] {
+// readOtherRows returns the rows of the table that are not shards of groups.
+func (r *groupReader) readOtherRows(ctx context.Context) iter.Seq2[Row, error] {
 	q := r.query
 	q.Limit = 0
 	return seq.Map(r.reader.Rows(ctx, r.table, q), func(row Row) (Row, bool, error) {
@@ -51,8 +51,8 @@ func (r *groupReader) otherRows(ctx context.Context) iter.Seq2[Row, error] {
 	})
 }
 
-// mergedRows returns the groups that the query selects, each as one row, in the order of the query.
-func (r *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
+// readGroups returns the groups that the query selects, each as one row, in the order of the query.
+func (r *groupReader) readGroups(ctx context.Context) ([]Row, error) {
 	queries := []Query{r.query}
 	if r.query.PK.Exists() {
 		queries = r.shardQueries()
@@ -154,8 +154,7 @@ func (g *mergedGroup) add(row Row) {
 	}
 }
 
-// combineValues combines the values a and b of two shards. kind is a [Value.Kind]. If a is absent, the result is
-// b.
+// combineValues combines the values a and b of two shards. kind is a [Value.Kind]. If a is absent, the result is b.
 func combineValues(kind string, a, b item.Value) item.Value {
 	if !a.Exists() {
 		return b
