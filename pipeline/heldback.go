@@ -172,15 +172,23 @@ func lastsLong(began, now time.Time) bool {
 
 // mainSink returns the name of the sink that has the most deliveries of a partition. If no sink has a delivery of the
 // partition, mainSink returns the sink that has the most deliveries of all partitions.
-func (h *heldBackScan) mainSink(part *partition) (sink string) {
-	var most, mostPending int64
-	for i, w := range h.schedulers {
-		name := h.run.schedulers[i].route.Name
-		if waits := w.byPartition[part]; waits != nil && waits.n > most {
-			sink, most = name, waits.n
+func (h *heldBackScan) mainSink(part *partition) string {
+	ofPartition := func(w schedulerWaits) int64 {
+		if waits := w.byPartition[part]; waits != nil {
+			return waits.n
 		}
-		if most == 0 && w.pending > mostPending {
-			sink, mostPending = name, w.pending
+		return 0
+	}
+	ofAll := func(w schedulerWaits) int64 { return w.pending }
+	return cmp.Or(h.sinkWithMost(ofPartition), h.sinkWithMost(ofAll))
+}
+
+// sinkWithMost returns the name of the sink with the highest count. It returns "" if all counts are 0.
+func (h *heldBackScan) sinkWithMost(count func(schedulerWaits) int64) (sink string) {
+	var most int64
+	for i, w := range h.schedulers {
+		if n := count(w); n > most {
+			sink, most = h.run.schedulers[i].route.Name, n
 		}
 	}
 	return sink

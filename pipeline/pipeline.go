@@ -149,15 +149,13 @@ func (o *Options) check() error {
 		return errors.New("Options.Routes is empty: a pipeline has at least one route")
 	}
 	isCountNegative := o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.MaxPacked < 0
-	isTimeNegative := o.StopTimeout < 0 || o.Backoff.Base < 0 || o.Backoff.Max < 0
+	isTimeNegative := o.StopTimeout < 0 || o.MaxHold < 0 || o.Backoff.Base < 0 || o.Backoff.Max < 0
 	if isCountNegative || isTimeNegative {
-		return errors.New("Options: Workers, MaxBytes, MaxChanges, MaxPacked, StopTimeout and Backoff must not be negative")
-	}
-	needsDeadLetters := o.MaxHold > 0 || o.Quarantine != nil
-	lacksDeadLetters := needsDeadLetters && o.DeadLetters == nil
-	if o.MaxHold < 0 || lacksDeadLetters {
 		return errors.New(
-			"Options: MaxHold must not be negative, and MaxHold and Quarantine need DeadLetters, which keep what is given up")
+			"Options: Workers, MaxBytes, MaxChanges, MaxPacked, StopTimeout, MaxHold and Backoff must not be negative")
+	}
+	if needsDeadLetters := o.MaxHold > 0 || o.Quarantine != nil; needsDeadLetters && o.DeadLetters == nil {
+		return errors.New("Options: MaxHold and Quarantine need DeadLetters, which keep what is given up")
 	}
 	if i := slices.Index(o.Filters, nil); i >= 0 {
 		return fmt.Errorf("Options.Filters[%d] is nil", i)

@@ -29,21 +29,22 @@ type pairs struct {
 // differingPairs returns an iterator that is before its first pair.
 func differingPairs(old, new Image) pairs { return pairs{from: old, to: new, fromIndex: -1} }
 
-// next moves to the next pair. It returns false after the last pair.
+// next moves to the next pair. It returns false after the last pair. A first pass goes over the old image. If it has
+// not met all attributes of the new image, a second pass goes over the new image, for those that the old one lacks.
 func (p *pairs) next() bool {
 	for p.fromIndex++; p.fromIndex < p.from.Len(); p.fromIndex++ {
 		surelyDiffers := p.findCounterpart()
 		if p.fromIndex == p.from.Len() {
-			break
+			break // all attributes from fromIndex on were equal
 		}
-		if p.toIndex >= 0 {
+		isCommon := p.toIndex >= 0
+		if isCommon {
 			p.common++
 			p.expected = p.toIndex + 1
-			if p.added || !surelyDiffers && p.from.ValueAt(p.fromIndex).Equal(p.to.ValueAt(p.toIndex)) {
-				continue
-			}
 		}
-		if !Replicated(p.name()) {
+		isSkipped := isCommon &&
+			(p.added || !surelyDiffers && p.from.ValueAt(p.fromIndex).Equal(p.to.ValueAt(p.toIndex)))
+		if !isSkipped && !Replicated(p.name()) {
 			return true
 		}
 	}

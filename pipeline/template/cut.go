@@ -117,10 +117,9 @@ func (t *Template) splitResult(result string) ([]string, bool) {
 	}
 	ambiguous := t.ambiguousRange((*placeholder).alphabet)
 	from, to := ambiguous.from, ambiguous.to
-	restIndex := -1
-	if !ambiguous.isAmbiguous() { // the text of this placeholder is the rest
-		restIndex = min(from, n-1)
-		from, to = restIndex, restIndex+1
+	if from == to { // every text can be cut from both sides
+		from = min(from, n-1)
+		to = from + 1
 	}
 	for i := 0; ok && i < from; i++ {
 		texts[i], rest, ok = t.placeholders[i].cutLeft(rest, t.literals[i+1])
@@ -128,8 +127,8 @@ func (t *Template) splitResult(result string) ([]string, bool) {
 	for i := n - 1; ok && i >= to; i-- {
 		texts[i], rest, ok = t.placeholders[i].cutRight(rest, t.literals[i])
 	}
-	if restIndex >= 0 {
-		texts[restIndex] = rest
+	if to-from == 1 {
+		texts[from] = rest
 	}
 	return texts, ok
 }

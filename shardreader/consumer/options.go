@@ -57,18 +57,9 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("Options.CallTimeout must not be negative")
 	}
 	if o.Coordinator.ID == "" {
-		if o.Coordinator.Name == "" {
-			host, err := os.Hostname()
-			if err != nil {
-				return o, fmt.Errorf("Options.Coordinator.Name is empty, and the host has no name: %w", err)
-			}
-			o.Coordinator.Name = host
-		}
-		var b [4]byte
-		if _, err := rand.Read(b[:]); err != nil {
+		if err := setConsumerID(&o.Coordinator); err != nil {
 			return o, err
 		}
-		o.Coordinator.ID = o.Coordinator.Name + "-" + hex.EncodeToString(b[:])
 	}
 	if s := &o.Coordinator.Start; s.Latest && s.Time.IsZero() {
 		// If a consumer disappears before its first record of a shard, the next consumer starts at this time, because
@@ -81,4 +72,21 @@ func (o Options) withDefaults() (Options, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Meter = cmp.Or(o.Meter, otel.GetMeterProvider())
 	return o, nil
+}
+
+// setConsumerID sets the consumer id to the name and a random suffix. The name is that of the host by default.
+func setConsumerID(o *coordinator.Options) error {
+	if o.Name == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("Options.Coordinator.Name is empty, and the host has no name: %w", err)
+		}
+		o.Name = host
+	}
+	var suffix [4]byte
+	if _, err := rand.Read(suffix[:]); err != nil {
+		return err
+	}
+	o.ID = o.Name + "-" + hex.EncodeToString(suffix[:])
+	return nil
 }
