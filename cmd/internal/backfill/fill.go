@@ -151,6 +151,9 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 	}
 
 	r := result{Run: j.selection.runID, Sinks: j.selection.names(), Stage: "live", Summary: sum, Assumed: j.lagAssumption()}
+	if sum != nil {
+		sum.AddCommands(j.cfg, &j.o.Flags)
+	}
 	if !j.o.Live && !j.asOf.IsZero() {
 		r.Since = &j.asOf
 	}

@@ -43,7 +43,12 @@ dead_letters: {dir: dead}
 		}
 	}
 	program.Run(t, cli.ExitOK, "backfill", "-c", in("lenient.yaml"), "--local", in("clean"), "--keys", "PK", "--items", in("whole.jsonl"))
-	program.Run(t, cli.ExitDeadLetters, "backfill", "-c", in("strict.yaml"), "--local", in("out"), "--keys", "PK", "--items", in("items.jsonl"))
+	result, _ := program.Run(t, cli.ExitDeadLetters, "backfill", "-c", in("strict.yaml"), "--local", in("out"), "--keys", "PK", "--items", in("items.jsonl"))
+	for _, command := range []string{"tablewake query dead --local " + in("out"), "tablewake redrive -c " + in("strict.yaml") + " --local " + in("out")} {
+		if !strings.Contains(result, "`"+command+"`") {
+			t.Errorf("without %s the backfill says\n%s", command, result)
+		}
+	}
 	if list, _ := program.Run(t, cli.ExitOK, "redrive", "-c", in("strict.yaml"), "--local", in("out"), "--list"); strings.Count(list, "rows,sums,mails,docs") != 3 {
 		t.Errorf("the letters do not name the sinks of the backfill:\n%s", list)
 	}

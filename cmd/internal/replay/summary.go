@@ -69,16 +69,22 @@ func Summarize(name string, l pipeline.Ledger, duration time.Duration) Summary {
 	}
 }
 
-// Print prints the summary. If there are dead letters, it adds the commands that list and deliver them.
+// Print prints the summary, with the commands of AddCommands.
 func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
-	if s.Ledger.DeadLetterCount() > 0 {
-		s.Redrive = "tablewake redrive " + t.CommandLine(cfg)
-		s.DeadLetters = s.Redrive + " --list"
-		if !t.Live {
-			s.DeadLetters = "tablewake query dead --local " + t.Local
-		}
-	}
+	s.AddCommands(cfg, t)
 	return cli.Print(to.Out, f, s, s.Write)
+}
+
+// AddCommands adds the commands that list and deliver the dead letters, if there are any.
+func (s *Summary) AddCommands(cfg *config.Config, t *target.Flags) {
+	if s.Ledger.DeadLetterCount() == 0 {
+		return
+	}
+	s.Redrive = "tablewake redrive " + t.CommandLine(cfg)
+	s.DeadLetters = s.Redrive + " --list"
+	if !t.Live {
+		s.DeadLetters = "tablewake query dead --local " + t.Local
+	}
 }
 
 // DeadLetterError returns an error with the exit code for dead letters. It returns nil if all records were decoded and
