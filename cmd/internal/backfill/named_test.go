@@ -14,8 +14,8 @@ func TestNamedArchive_GoesOn(t *testing.T) {
 	const n = 4000
 	w := newItemsWorld(t, "  log: {archive: {bucket: log, batch: {count: 200}}}\n")
 	w.put("items.jsonl", itemLines(n))
-	unnamed := slices.Clip(w.args)
-	w.args = append(unnamed, "--sink", "log,rows")
+	unnamed := w.args
+	w.args = slices.Concat(unnamed, []string{"--sink", "log,rows"})
 	w.interrupt()
 	w.args = unnamed
 	w.completed("log, rows", n)

@@ -3,6 +3,7 @@ package backfill_test
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,11 +16,11 @@ func TestNarrowingThatSelectsNothing(t *testing.T) {
 		w := newItemsWorld(t, "")
 		w.put("items.jsonl", bytes.ReplaceAll(itemLines(50), []byte(`}}`), []byte(`},"Type":{"S":"Order"},"Total":{"N":"7"}}`)))
 		all := w.args
-		w.args = append(all[:len(all):len(all)], wrong)
+		w.args = slices.Concat(all, []string{wrong})
 		for range 2 {
 			w.refused(wrong, "--type, --key-prefix and --filter select no item of the source (")
 		}
-		w.args = append(all[:len(all):len(all)], "--type=Order", "--key-prefix=1")
+		w.args = slices.Concat(all, []string{"--type=Order", "--key-prefix=1"})
 		w.completed("rows", 11)
 	}
 }
