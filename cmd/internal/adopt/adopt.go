@@ -95,7 +95,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	if _, err := opened.State(ctx, cfg); err != nil {
-		return fmt.Errorf("%w (with adopt: --create makes an empty state table)", err)
+		return fmt.Errorf("%w%s", err, cli.Choose(o.Live, " (with adopt: --create makes an empty state table)", ""))
 	}
 	priorReads, err := stream.PriorReadEvidence(ctx, &o.Flags, cfg)
 	if err != nil {

@@ -51,6 +51,9 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // the folder has no owner
 		isForeign := func(e fs.DirEntry) bool { return e.Name() != local.LockFile && e.Name() != "."+ownerFile }
+		if err := checkLostOwner(dir); err != nil {
+			return err
+		}
 		if slices.ContainsFunc(entries, isForeign) {
 			return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
 		}
@@ -68,6 +71,15 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 		return err
 	}
 	return private.WriteFile(filepath.Join(dir, ownerFile), filepath.Join(dir, "."+ownerFile), append(b, '\n'))
+}
+
+// checkLostOwner returns an error if a folder without an owner file had one: the witness of its views.db is there.
+func checkLostOwner(dir string) error {
+	if _, err := os.Stat(local.Dir(dir).Witness()); err != nil {
+		return nil //nolint:nilerr // the folder has no views.db
+	}
+	return fmt.Errorf("%s is missing, which names the pipeline of the folder: put it back, or give --local another folder",
+		filepath.Join(dir, ownerFile))
 }
 
 // check returns an error unless cfg's pipeline is the owner.
@@ -108,4 +120,4 @@ func emptyFolder(dir string, entries []fs.DirEntry) error {
 // ownNames match the names of tablewake's files in a --local folder. Folders of older formats also have a folder named
 // search.
 var ownNames = regexp.MustCompile(
-	`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?leases\.json.*|archive|events|dead|search)$`)
+	`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?sensitive\.txt|\.?leases\.json.*|archive|events|dead|search)$`)

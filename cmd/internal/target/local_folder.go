@@ -67,9 +67,12 @@ func Letters(ctx context.Context, dir local.Dir, log *slog.Logger) iter.Seq2[pip
 // CheckLocalFolder returns an error if dir is not a --local folder, which always has an owner file.
 func CheckLocalFolder(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, ownerFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not a folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir,
-			dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return err
+	if err := checkLostOwner(dir); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is not a folder that a replay wrote: run `tablewake replay -c FILE --local %s PATH` first", dir,
+		dir)
 }

@@ -59,7 +59,8 @@ type resultCode struct {
 var (
 	locked  = resultCode{"locked", "another process is writing to it", pipeline.Transient}
 	denied  = resultCode{"permission", "check that the file and its folder may be read and written", pipeline.Fatal}
-	damaged = resultCode{"damaged", "it is damaged or no SQLite file: move it away and replay", pipeline.Fatal}
+	damaged = resultCode{"damaged", "it is damaged, or is not a SQLite file: fill it again " +
+		"with `tablewake replay --local DIR --fresh` over the whole history", pipeline.Fatal}
 )
 
 var resultCodes = map[int]resultCode{
