@@ -28,8 +28,8 @@ const exitCodes = `Exit codes:
   2  the command line is wrong
   3  the configuration, or a file of its tests, is wrong; validate --live: or the account does not have
      what the configuration needs
-  4  finished, but some of the input could not be decoded or delivered: it is named, and the records
-     are stored as dead letters
+  4  finished, but some of the input could not be decoded or delivered: it is named. Records are stored as
+     dead letters; a file that is broken, or that has no records, is not
   5  interrupted or stopped before everything was written; the same command continues
   6  status: there is a problem, and PROBLEM lines name it; consume: a shard is stopped, for example at a gap
   7  plan, gaps: there is something to do

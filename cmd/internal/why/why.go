@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -153,6 +154,9 @@ func (q Request) compareSinks(ctx context.Context, plans []pipeline.RouteTrace) 
 		}
 		if err := compareSink(ctx, &q.Item, s, audited[s.Name], plans[i], &sink); err != nil {
 			return results, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		if !q.HasImage && s.KeepsState() {
+			sink.Note = cli.Choose(len(sink.Findings) == 0, "no record of the item was read: its places are unknown", "")
 		}
 		stage, isUnfilled := stages[s.Name]
 		if isUnfilled {
