@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -125,6 +126,19 @@ func (r *Rule) mainKey() string {
 	return ""
 }
 
+// asElements returns a spelling of text as the elements of a list. Commas separate names.
+func (r *Rule) asElements(text string) string {
+	elements := strings.Split(text, ",")
+	for i, element := range elements {
+		name := strings.TrimSpace(element)
+		if !plainText.MatchString(name) {
+			return r.asElement(text)
+		}
+		elements[i] = r.asElement(name)
+	}
+	return strings.Join(elements, ", ")
+}
+
 // asElement returns a spelling of text as an element of a list. If the elements are words, the spelling is the most
 // similar word. Otherwise it is the text in quotes.
 func (r *Rule) asElement(text string) string {
@@ -154,7 +168,7 @@ func (f *File) listHint(v *Value) string {
 	}
 	isText := v.Node.Kind == yaml.ScalarNode && v.Node.Value != ""
 	if isText && f.o.Words.Values {
-		return "write [" + v.Rule.asElement(v.Node.Value) + "]"
+		return "write [" + v.Rule.asElements(v.Node.Value) + "]"
 	}
 	return ""
 }

@@ -45,6 +45,22 @@ func (f *File) quoteHint(line, column int) string {
 	return "quote it"
 }
 
+// namesOf returns the elements of a list, separated by commas. It returns "" if there is only one, or if one of them is
+// not a plain name.
+func namesOf(list *yaml.Node) string {
+	if len(list.Content) < 2 {
+		return ""
+	}
+	names := make([]string, len(list.Content))
+	for i, n := range list.Content {
+		if n.Kind != yaml.ScalarNode || !plainText.MatchString(n.Value) {
+			return ""
+		}
+		names[i] = n.Value
+	}
+	return strings.Join(names, ", ")
+}
+
 // explainMisread returns a problem about a text that YAML shortened or read as something else. Examples are {path} as a
 // mapping, ["name"] as a list, and #text as a comment. key is the node of the value's key, or nil in lists. ok is false
 // if YAML did not misread the value.
@@ -54,6 +70,8 @@ func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool)
 	switch {
 	case n.Kind == yaml.MappingNode && isFlow:
 		return "wants text, and YAML made a mapping of it", f.quoteHint(n.Line, n.Column), true
+	case n.Kind == yaml.SequenceNode && key == nil && namesOf(n) != "":
+		return "wants text, not a list", "leave the inner brackets out: " + namesOf(n), true
 	case n.Kind == yaml.SequenceNode && isFlow:
 		return "wants text, and YAML made a list of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind != yaml.ScalarNode || n.Style != 0:

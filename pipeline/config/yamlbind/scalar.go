@@ -87,11 +87,14 @@ func (v *Value) hasType(yamlType YAMLType) bool {
 func (f *File) misfitHint(v *Value, yamlType YAMLType) string {
 	isText := yamlType == IsText
 	takesText := slices.Contains(v.Rule.Kind.Takes, IsText)
+	takesUnit := v.Rule.Kind.units != ""
 	switch {
-	case yamlType == IsInteger && v.Rule.Kind.units != "":
+	case yamlType == IsInteger && takesUnit && v.Node.Value != "0":
 		return strings.ReplaceAll(v.Rule.Kind.units, "N", v.Node.Value)
 	case yamlType == IsNull:
 		return "write a value or remove the key"
+	case !isText && takesUnit:
+		return "" // what the rule wants has an example
 	case !isText && len(v.Rule.Words) == 1:
 		return "write " + v.Rule.Words[0]
 	case !isText && takesText && v.Rule.Kind.Wants == "a path":
