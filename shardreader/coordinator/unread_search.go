@@ -96,7 +96,7 @@ func (s *unreadSearch) unreadOwnShard(r *row) string {
 		return "shard " + r.Shard + " is not being read yet"
 	}
 	if a.inFlight.recordCount > 0 {
-		return fmt.Sprintf("%d records of shard %s are not written yet", a.inFlight.recordCount, r.Shard)
+		return fmt.Sprintf("shard %s has records that are not written yet: %d", r.Shard, a.inFlight.recordCount)
 	}
 	since, isAtEnd := a.atEnd(s.c.now)
 	isTooOld := s.check != nil && since < s.check.began

@@ -66,8 +66,8 @@ func (s Snapshot) waitText(at time.Time, unpassed []string) string {
 	case len(s.Members) == 0:
 		return "waiting for a consumer: none runs"
 	}
-	text := fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(unpassed), at.Format(time.RFC3339),
-		unpassed[0])
+	text := fmt.Sprintf("waiting until all shards are read past %s: not yet read are %d, first %s", at.Format(time.RFC3339),
+		len(unpassed), unpassed[0])
 	if shard, why := s.firstStopped(unpassed); shard != "" {
 		text += fmt.Sprintf("; %s is read no further: %s", shard, why)
 	}

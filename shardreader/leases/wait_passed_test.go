@@ -45,7 +45,7 @@ func TestWaitPassed(t *testing.T) {
 		if err := leases.WaitPassed(t.Context(), read, at, time.Second, func(text string) { told = append(told, text) }); err != nil {
 			t.Fatal(err)
 		}
-		until := "waiting until 1 shards are read past " + at.Format(time.RFC3339) + ", first shardId-2"
+		until := "waiting until all shards are read past " + at.Format(time.RFC3339) + ": not yet read are 1, first shardId-2"
 		want := []string{"waiting for a consumer: none has begun to read the stream", "the leases cannot be read, and are read again: throttled", "waiting for a consumer: none runs", until, until + "; shardId-2 is read no further: its row is damaged"}
 		if !slices.Equal(told, want) || reads != len(seen) || time.Now().Before(at) {
 			t.Errorf("%d reads told %q, want %q", reads, told, want)

@@ -21,7 +21,8 @@ type Frozen struct {
 func (e *FrozenError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b,
-		"archive: %d objects must be restored before they can be read; restore them, wait until that is done (hours), and start again:", len(e.Objects))
+		"archive: objects that must be restored before they can be read: %d; restore them, wait until that is done (hours), and start again:",
+		len(e.Objects))
 	for _, o := range e.Objects {
 		fmt.Fprintf(&b, "\n  %s (%s): %s", o.Name, o.Class, o.Restore)
 	}

@@ -57,7 +57,7 @@ func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why,
 
 	var reasons []string
 	if n := h.letters[heldKey{sink, key}] + h.letters[heldKey{"", key}]; n > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d dead letters", n))
+		reasons = append(reasons, fmt.Sprintf("dead letters: %d", n))
 	}
 	if since, ok := h.quarantined[heldKey{sink, key}]; ok {
 		reasons = append(reasons, "quarantined since "+since.UTC().Format(time.RFC3339))

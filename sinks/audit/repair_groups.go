@@ -46,7 +46,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	if err != nil {
 		return refusedRepair(err)
 	}
-	writeText := fmt.Sprintf("contribution %s: %s, %d groups changed", f.PlaceText, countsText(len(want)),
+	writeText := fmt.Sprintf("contribution %s: %s, changed groups: %d", f.PlaceText, countsText(len(want)),
 		len(write.Groups))
 	if s.dryRun {
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
@@ -119,7 +119,7 @@ func (s *groupSink) repairGroup(
 	ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *comparedGroup,
 ) (Outcome, error) {
 	repair := view.GroupRepair{Expected: g.stored, Next: g.required()}
-	writeText := fmt.Sprintf("group %s: %d shares", g.finding.PlaceText, repair.Next.Shares)
+	writeText := fmt.Sprintf("group %s: number of shares %d", g.finding.PlaceText, repair.Next.Shares)
 	if s.dryRun {
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}

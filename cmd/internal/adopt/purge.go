@@ -87,8 +87,8 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		}
 		result.Sinks[sink.Name] = removed
 		if o.format == cli.FormatText {
-			fmt.Fprintf(s.Out, "%s: %s tombstones from before %s removed\n", sink.Name,
-				cli.Thousands(int64(removed)), result.Before.Format(time.RFC3339))
+			fmt.Fprintf(s.Out, "%s: %s from before %s removed\n", sink.Name,
+				cli.Count(removed, "tombstone"), result.Before.Format(time.RFC3339))
 		}
 	}
 	if o.format == cli.FormatJSON {

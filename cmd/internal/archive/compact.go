@@ -139,11 +139,11 @@ func (o *compactOptions) printProgress(s cli.Streams, p archive.CompactProgress)
 		return cli.WriteJSON(s.Out, compacted{o.dryRun, p.Objects, p.Bytes, p.Large, p.LargeBytes, p.Unchanged,
 			p.UnchangedByClass})
 	}
-	verb, size := "rolled", fmt.Sprintf(" (%s bytes)", cli.Thousands(p.LargeBytes))
+	verb, size := "rolled", fmt.Sprintf(" (%s)", cli.Count(p.LargeBytes, "byte"))
 	if o.dryRun {
 		verb, size = "would roll", ""
 	}
-	fmt.Fprintf(s.Out, "%s %s objects (%s bytes) into %s%s\n", verb, cli.Thousands(p.Objects), cli.Thousands(p.Bytes),
+	fmt.Fprintf(s.Out, "%s %s (%s) into %s%s\n", verb, cli.Count(p.Objects, "object"), cli.Count(p.Bytes, "byte"),
 		cli.Thousands(p.Large), size)
 	fmt.Fprintf(s.Out, "left alone: %s large enough or alone, %s of another storage class\n", cli.Thousands(p.Unchanged),
 		cli.Thousands(p.UnchangedByClass))

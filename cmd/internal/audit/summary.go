@@ -84,12 +84,12 @@ func (s *summary) writeSinks(w io.Writer) {
 func (s *summary) Err() error {
 	switch {
 	case s.Differing > 0:
-		return cli.WithExitCode(cli.ExitDifferences, fmt.Errorf("%s entries differ: %s lists them", cli.Thousands(s.Differing),
-			s.Report))
+		return cli.WithExitCode(cli.ExitDifferences, fmt.Errorf("%s: see %s",
+			cli.Choose(s.Differing == 1, "1 entry differs", cli.Thousands(s.Differing)+" entries differ"), s.Report))
 	case !s.Complete():
 		return cli.WithExitCode(cli.ExitIncomplete, fmt.Errorf(
-			"no difference was found, but not everything could be compared: %s entries, items or sinks; see above and %s",
-			cli.Thousands(s.Open), s.Report))
+			"no difference was found, but not everything could be compared: %s; see above and %s",
+			cli.Choose(s.Open == 1, "1 entry, item or sink", cli.Thousands(s.Open)+" entries, items or sinks"), s.Report))
 	}
 	return nil
 }

@@ -236,8 +236,8 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 		return err
 	case revoked > 0 && c.stop.softStop.Err() != nil:
 		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf(
-			"shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next",
-			cli.Thousands(revoked)))
+			"shards were taken away while it stopped, with %s pending: what is pending comes again where it is read next",
+			cli.Choose(revoked == 1, "1 delivery", cli.Thousands(revoked)+" deliveries")))
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case len(stopped) > 0:

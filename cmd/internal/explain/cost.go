@@ -214,7 +214,7 @@ func (c costs) writeRules(w io.Writer) {
 
 // writeCounts prints a table of the units of each sink, and the advice.
 func (c costs) writeCounts(w io.Writer) {
-	fmt.Fprintf(w, "\nof %s changes:\n", cli.Thousands(c.Changes))
+	fmt.Fprintf(w, "\nof %s:\n", cli.Count(c.Changes, "change"))
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "sink\tchanges\twrite units\tread units\twrite units a change\tmost\t$ a million changes\t")
 	perMillion := func(dollars float64) float64 { return dollars / max(float64(c.Changes), 1) * 1e6 }

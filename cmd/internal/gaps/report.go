@@ -90,9 +90,9 @@ func (r *Report) Write(w io.Writer) {
 func repairText(r state.GapRepair) (lines []string) {
 	if r.How != "" {
 		method := cli.Choose(r.How == "export", "items of exports", "a full audit")
-		lines = append(lines, fmt.Sprintf("%s at %s: %s items of %s, %s differences, %s repaired, %s left", method,
-			r.At.Format(time.RFC3339), cli.Thousands(r.Items), strings.Join(r.Sinks, ", "), cli.Thousands(r.Differences),
-			cli.Thousands(r.Repaired), cli.Thousands(r.Left)))
+		lines = append(lines, fmt.Sprintf("%s at %s: %s of %s, %s, %s repaired, %s left", method,
+			r.At.Format(time.RFC3339), cli.Count(r.Items, "item"), strings.Join(r.Sinks, ", "),
+			cli.Count(r.Differences, "difference"), cli.Thousands(r.Repaired), cli.Thousands(r.Left)))
 	}
 	for _, path := range r.Exports {
 		lines = append(lines, "export "+path)
@@ -125,7 +125,8 @@ func (r *Result) write(w io.Writer) {
 		fmt.Fprintf(w, "what is left: %s\n", r.Report)
 	}
 	if r.Grew > 0 {
-		fmt.Fprintf(w, "%d gaps grew meanwhile, or were taken over: they are open\n", r.Grew)
+		fmt.Fprintf(w, "%s grew meanwhile, or %s\n", cli.Count(r.Grew, "gap"),
+			cli.Choose(r.Grew == 1, "was taken over: it is open", "were taken over: they are open"))
 	}
 }
 

@@ -104,7 +104,8 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 		return err
 	}
 	if undecodable > 0 {
-		fmt.Fprintf(s.Err, cli.Warning+"%d lines of --items are no items, and cost nothing here\n", undecodable)
+		fmt.Fprintf(s.Err, cli.Warning+"%s of --items %s here\n", cli.Count(undecodable, "line"),
+			cli.Choose(undecodable == 1, "is not an item, and costs nothing", "are not items, and cost nothing"))
 	}
 	return r.Cost.scale(o.total, reader)
 }
@@ -205,7 +206,7 @@ func (c *cost) write(w io.Writer) {
 		fmt.Fprintf(w, "what filling costs is unknown: %s\n", c.Unknown)
 		return
 	}
-	fmt.Fprintf(w, "filling, of %s items", cli.Thousands(c.Items))
+	fmt.Fprintf(w, "filling, of %s", cli.Count(c.Items, "item"))
 	if c.Items > c.Sampled {
 		fmt.Fprintf(w, ", by a sample of %s", cli.Thousands(c.Sampled))
 	}

@@ -28,8 +28,8 @@ type tableCost struct {
 }
 
 func (t *tableCost) write(w io.Writer) {
-	fmt.Fprintf(w, "the table has %s items of %s bytes together, by DynamoDB's count, which is up to six hours old",
-		cli.Thousands(t.Items), cli.Thousands(t.Bytes))
+	fmt.Fprintf(w, "the table has %s of %s together, by DynamoDB's count, which is up to six hours old",
+		cli.Count(t.Items, "item"), cli.Count(t.Bytes, "byte"))
 	if t.SampleUnits > 0 {
 		fmt.Fprintf(w, "; the sample took %g read units", t.SampleUnits)
 	}

@@ -117,7 +117,7 @@ func (a Comparison) write(w io.Writer) {
 	case !a.There:
 		fmt.Fprintf(w, "  %s: it is not there%s\n", a.From, versionSuffix(a.Version))
 	default:
-		fmt.Fprintf(w, "  %s: %d attributes%s\n", a.From, a.attributes, versionSuffix(a.Version))
+		fmt.Fprintf(w, "  %s: %s%s\n", a.From, cli.Count(a.attributes, "attribute"), versionSuffix(a.Version))
 	}
 	if a.Dropped != "" {
 		fmt.Fprintf(w, "  the filter %s drops its changes: the sinks are not looked into\n", a.Dropped)
