@@ -125,7 +125,7 @@ func (r functionReader) read(ctx context.Context, name string, obs *Observation)
 	})
 
 	f.IteratorAge, err = withTimeout(ctx, func(ctx context.Context) (*float64, error) {
-		return r.iteratorAge(ctx, name, time.Now())
+		return r.readIteratorAge(ctx, name, time.Now())
 	})
 	obs.AddReadFailure("the IteratorAge of "+name, err)
 	return f
@@ -197,8 +197,8 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 	return nil
 }
 
-// iteratorAge returns the largest IteratorAge of the last iteratorAgeSpan, or nil if there is none.
-func (r functionReader) iteratorAge(ctx context.Context, name string, now time.Time) (*float64, error) {
+// readIteratorAge returns the largest IteratorAge of the last iteratorAgeSpan, or nil if there is none.
+func (r functionReader) readIteratorAge(ctx context.Context, name string, now time.Time) (*float64, error) {
 	base := functionName(name)
 	answer, err := r.metrics.GetMetricStatistics(ctx, &cloudwatch.GetMetricStatisticsInput{
 		Namespace: awssdk.String("AWS/Lambda"), MetricName: awssdk.String("IteratorAge"),

@@ -206,7 +206,7 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 func observeOutputs(ctx context.Context, shared *sharedStores, obs *Observation) {
 	var err error
 	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) {
-		return lostStores(ctx, shared, obs.Leases)
+		return findLostStores(ctx, shared, obs.Leases)
 	})
 	obs.AddReadFailure("what sinks wrote", err)
 	shared.readState(ctx, obs, "the stages of sinks", func(ctx context.Context, store state.Store) (err error) {
@@ -259,8 +259,8 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*s
 	return shared, nil
 }
 
-// lostStores returns the sinks whose output does not belong to the state.
-func lostStores(ctx context.Context, shared *sharedStores, snapshot leases.Snapshot) ([]LostOutput, error) {
+// findLostStores returns the sinks whose output does not belong to the state.
+func findLostStores(ctx context.Context, shared *sharedStores, snapshot leases.Snapshot) ([]LostOutput, error) {
 	if shared.stores == nil {
 		return nil, nil
 	}

@@ -50,10 +50,11 @@ func (s *stepProgress) update(done, total int64) {
 	s.done, s.total = done, total
 }
 
-func (s *stepProgress) current() (done, total int64, since time.Time) {
+// copyTo sets the progress of the step in a repair.
+func (s *stepProgress) copyTo(r *state.GapRepair) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.done, s.total, s.since
+	r.Done, r.Total, r.Since = s.done, s.total, s.since
 }
 
 // takeOwnership takes the repair of gaps. It skips gaps that another process repairs, and gaps that changed meanwhile.
@@ -92,7 +93,7 @@ func (o *ownership) storeRepair(
 	r.Done, r.Total, r.Since = 0, 0, time.Time{}
 	if r.Stage == state.GapRepairing {
 		r.Owner, r.Expires = cmp.Or(o.owner, o.runID), r.At.Add(o.duration)
-		r.Done, r.Total, r.Since = o.step.current()
+		o.step.copyTo(&r)
 	}
 	for {
 		stored, err := o.store.SetGapRepair(ctx, g.Gap, r)

@@ -67,16 +67,16 @@ type prefixes map[string]bool
 // item is not a prefix, because it can be private, such as SMITH. Between separators, a text in capitals is a prefix if
 // several items have it.
 func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
-	first, inner, whole := countTexts(items, attribute)
+	counts := countTexts(items, attribute)
 	found := make(prefixes)
-	found.addFrequent(first, capitals, len(items))
+	found.addFrequent(counts.first, capitals, len(items))
 	if sortKey {
-		found.addFrequent(whole, usualWhole, len(items))
+		found.addFrequent(counts.whole, usualWhole, len(items))
 	}
-	if len(inner) > maxInner {
+	if len(counts.inner) > maxInner {
 		return found
 	}
-	for text, n := range inner {
+	for text, n := range counts.inner {
 		if n > 1 {
 			found[text] = true
 		}
@@ -84,27 +84,30 @@ func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 	return found
 }
 
-// countTexts counts the texts in the values of a key attribute. first has the texts before the first separator, and
+// textCounts counts the texts in the values of a key attribute. first has the texts before the first separator, and
 // inner the texts in capitals after it. whole has the values without a separator.
-func countTexts(items []item.Image, attribute string) (first, inner, whole map[string]int) {
-	first, inner, whole = make(map[string]int), make(map[string]int), make(map[string]int)
+type textCounts struct{ first, inner, whole map[string]int }
+
+// countTexts counts the texts in the values of a key attribute.
+func countTexts(items []item.Image, attribute string) textCounts {
+	counts := textCounts{make(map[string]int), make(map[string]int), make(map[string]int)}
 	for _, m := range items {
 		text, separator := keyText(m, attribute)
 		if separator == "" {
 			if text != "" {
-				whole[text]++
+				counts.whole[text]++
 			}
 			continue
 		}
 		parts := splitText(text, separator)
-		first[parts[0]]++
+		counts.first[parts[0]]++
 		for _, part := range parts[1:] {
 			if capitals.MatchString(part) && len(part) > 2 {
-				inner[part]++
+				counts.inner[part]++
 			}
 		}
 	}
-	return first, inner, whole
+	return counts
 }
 
 // addFrequent adds the texts in counts that pattern matches, and the names that several items have. It adds nothing if

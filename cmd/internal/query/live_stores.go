@@ -56,8 +56,8 @@ func tableOf(s config.Sink) view.Table {
 	return t
 }
 
-// viewReader opens the view table that args name, or the only view table if args are empty.
-func (l liveStores) viewReader(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
+// openView opens the view table that args name, or the only view table if args are empty.
+func (l liveStores) openView(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
 	names, writers := l.tables()
 	name, err := choose(args, names, l.cfg.File+" has no views and no aggregates", "view table",
 		"name one of the view tables")
@@ -93,9 +93,9 @@ func (l liveStores) fingerprints() iter.Seq2[state.Fingerprint, error] {
 	}
 }
 
-// searchReader returns a reader of the sink that writes to index. It asks each search sink for its indexes, because a
+// openSearch returns a reader of the sink that writes to index. It asks each search sink for its indexes, because a
 // sink can write to several.
-func (l liveStores) searchReader(ctx context.Context, index string) (search.Reader, error) {
+func (l liveStores) openSearch(ctx context.Context, index string) (search.Reader, error) {
 	var existing []string
 	for _, s := range l.cfg.Sinks {
 		if s.Search == nil {
@@ -125,8 +125,8 @@ func (l liveStores) searchReader(ctx context.Context, index string) (search.Read
 	return nil, fmt.Errorf("no index %q; there are: %s", index, strings.Join(slices.Compact(existing), ", "))
 }
 
-// archiveLister opens the archive in the bucket that args name, or in the only bucket if args are empty.
-func (l liveStores) archiveLister(ctx context.Context, args []string) (archive.Lister, error) {
+// openArchive opens the archive in the bucket that args name, or in the only bucket if args are empty.
+func (l liveStores) openArchive(ctx context.Context, args []string) (archive.Lister, error) {
 	var buckets []string
 	writers := make(map[string]config.Sink)
 	for _, s := range l.cfg.Sinks {

@@ -37,7 +37,7 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 				}
 				return showArchive(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: owner.TableInKey}, out)
 			}, func(l liveStores, out *cli.Results) error {
-				store, err := l.archiveLister(c.Context(), args)
+				store, err := l.openArchive(c.Context(), args)
 				if err != nil {
 					return err
 				}

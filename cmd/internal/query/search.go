@@ -54,7 +54,7 @@ at most 10,000 documents match.`,
 					return show(store, o.searchLimit(c), out)
 				})
 			}, func(l liveStores, out *cli.Results) error {
-				store, err := l.searchReader(c.Context(), args[0])
+				store, err := l.openSearch(c.Context(), args[0])
 				if err != nil {
 					return err
 				}

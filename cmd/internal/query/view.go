@@ -49,7 +49,7 @@ With --live a read without --pk scans the whole table.`,
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				return q.showLocal(c.Context(), dir, args, out, s.Err)
 			}, func(l liveStores, out *cli.Results) error {
-				db, t, spread, err := l.viewReader(c.Context(), args)
+				db, t, spread, err := l.openView(c.Context(), args)
 				if err != nil {
 					return err
 				}

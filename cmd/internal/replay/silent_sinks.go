@@ -86,26 +86,27 @@ func mostFrequent(reasons map[string]int64) []ReasonCount {
 	return counts[:min(len(counts), maxReasons)]
 }
 
-// writeSilent prints the silent sinks. Sinks that are silent for the same reasons are printed together. A common reason
-// is a filter that all sinks share.
-func writeSilent(w io.Writer, silent []SilentSink) {
+// writeSilentSinks prints the silent sinks. Sinks that are silent for the same reasons are printed together. A common
+// reason is a filter that all sinks share.
+func writeSilentSinks(w io.Writer, silent []SilentSink) {
 	for len(silent) > 0 {
 		first := silent[0]
+		hasSameReasons := func(s SilentSink) bool {
+			return s.Changes == first.Changes && slices.Equal(s.Reasons, first.Reasons)
+		}
 		var names []string
-		var others []SilentSink
 		for _, s := range silent {
-			if s.Changes == first.Changes && slices.Equal(s.Reasons, first.Reasons) {
+			if hasSameReasons(s) {
 				names = append(names, s.Sink)
-			} else {
-				others = append(others, s)
 			}
 		}
-		first.write(w, yamlbind.Enumerate(names, "and"))
-		silent = others
+		first.writeReasons(w, yamlbind.Enumerate(names, "and"))
+		silent = slices.DeleteFunc(slices.Clone(silent), hasSameReasons)
 	}
 }
 
-func (s SilentSink) write(w io.Writer, names string) {
+// writeReasons prints why the named sinks, which have the same reasons as s, wrote nothing.
+func (s SilentSink) writeReasons(w io.Writer, names string) {
 	fmt.Fprintf(w, "%s wrote nothing of %s:\n", names, cli.Count(s.Changes, "change"))
 	for _, r := range s.Reasons {
 		text := cmp.Or(reasonTexts[r.Reason], "the filter of that name drops it")
@@ -133,11 +134,9 @@ var outcomeTexts = []struct {
 // writeOutcomes explains the outcomes that at least one sink has.
 func writeOutcomes(w io.Writer, sinks map[string]pipeline.SinkLedger) {
 	for _, o := range outcomeTexts {
-		for _, l := range sinks {
-			if o.count(l) > 0 {
-				fmt.Fprintf(w, "%s: %s\n", o.outcome, o.text)
-				break
-			}
+		hasOutcome := func(l pipeline.SinkLedger) bool { return o.count(l) > 0 }
+		if slices.ContainsFunc(slices.Collect(maps.Values(sinks)), hasOutcome) {
+			fmt.Fprintf(w, "%s: %s\n", o.outcome, o.text)
 		}
 	}
 }

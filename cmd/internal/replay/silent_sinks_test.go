@@ -23,7 +23,7 @@ func TestSilentSinks(t *testing.T) {
 		"held":       {Routed: 50, Suppressed: 1, NoEffect: map[string]int64{"no_event": 49}},
 	}}, time.Second)
 	var got bytes.Buffer
-	writeSilent(&got, sum.Silent)
+	writeSilentSinks(&got, sum.Silent)
 	want := `broken wrote nothing of 12 changes:
   12: could not be written (dead letters)
 quiet wrote nothing of 50 changes:
@@ -57,7 +57,7 @@ func TestSilentSinks_FilterAbove(t *testing.T) {
 		Sinks:  map[string]pipeline.SinkLedger{"days": {}, "cities": {}, "guests": {Routed: 5, NoEffect: map[string]int64{"of": 5}}},
 	}, time.Second)
 	var got bytes.Buffer
-	writeSilent(&got, sum.Silent)
+	writeSilentSinks(&got, sum.Silent)
 	want := `cities and days wrote nothing of 635 changes:
   635: the filter of that name drops it (keep_key_prefix)
 guests wrote nothing of 640 changes:

@@ -153,7 +153,7 @@ func (s Summary) writeSinks(w io.Writer) {
 		}
 	}
 	writeOutcomes(w, s.Ledger.Sinks)
-	writeSilent(w, s.Silent)
+	writeSilentSinks(w, s.Silent)
 	fmt.Fprintln(w)
 }
 

@@ -25,7 +25,7 @@ const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-0
 
 func ago(d time.Duration) time.Time { return Now.Add(-d) }
 
-func at(d time.Duration) *time.Time { return new(ago(d)) }
+func timeAgo(d time.Duration) *time.Time { return new(ago(d)) }
 
 // States returns the states by name.
 func States() map[string]page.Status {
@@ -61,11 +61,12 @@ func observation() fleet.Observation {
 		sh := shardreader.Shard{ID: shardID(n), First: fmt.Sprint(1000 + n*100)}
 		l := leases.Lease{Shard: sh.ID, Stream: arn, Counter: int64(40 + n), Time: ago(time.Duration(3+n) * time.Second),
 			Checkpoint: leases.After(fmt.Sprint(300000000000000499659 % 1_000_000_007 * (n + 1)))}
+		isEnded, isChildOfRead := n < 2, n >= 8
 		switch {
-		case n < 2:
+		case isEnded:
 			sh.Last, l.Checkpoint = fmt.Sprint(1050+n*100), leases.Checkpoint{Kind: leases.ShardEnd}
 			l.Time = ago(4 * time.Hour)
-		case n >= 8: // children of shards 4 and 5, which are being read
+		case isChildOfRead: // the parents are the shards 4 and 5
 			sh.Parent = shardID(n - 4)
 		default:
 			l.Owner = obs.Leases.Members[n%2].ID
@@ -75,16 +76,16 @@ func observation() fleet.Observation {
 			}
 		}
 		obs.Streams[0].Shards = append(obs.Streams[0].Shards, sh)
-		if n < 8 {
+		if !isChildOfRead {
 			obs.Leases.Leases = append(obs.Leases.Leases, l)
 		}
 	}
 	return obs
 }
 
-// ofConsumer returns the report that a consumer makes of the observation. Unlike `status`, a consumer does not list the
-// stream and does not count dead letters.
-func ofConsumer(obs fleet.Observation) *fleet.Report {
+// consumerReport returns the report that a consumer makes of the observation. Unlike `status`, a consumer does not list
+// the stream and does not count dead letters.
+func consumerReport(obs fleet.Observation) *fleet.Report {
 	obs.Streams, obs.Letters = nil, nil
 	r := obs.Report()
 	return &r
@@ -110,7 +111,7 @@ func process() *fleet.Process {
 	}
 	for _, n := range []int{2, 4, 6} {
 		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(n), Stream: arn, Checkpoint: fmt.Sprint(3000000 + n),
-			Pending: int64(n * 5), LastRead: at(time.Second), LastDone: at(time.Duration(n) * time.Second)})
+			Pending: int64(n * 5), LastRead: timeAgo(time.Second), LastDone: timeAgo(time.Duration(n) * time.Second)})
 	}
 	return p
 }
@@ -122,7 +123,7 @@ func verdict() *health.Verdict {
 
 // Well is a pipeline without problems.
 func Well() page.Status {
-	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: ofConsumer(observation())}
+	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: consumerReport(observation())}
 }
 
 // Fleet is the state of `status --serve` for a failing pipeline.
@@ -144,10 +145,10 @@ func failing() fleet.Observation {
 	obs.HeldBack = []state.HeldBack{{Consumer: "shop-1-7f3a", Total: 24, Worst: []state.HeldBackShard{
 		{Shard: shardID(6), Sink: "search", Reason: "backoff", Since: ago(26 * time.Minute), Bytes: 8_388_608},
 		{Shard: shardID(2), Sink: "search", Reason: "share", Since: ago(11 * time.Minute), Bytes: 4_194_304},
-	}, Sinks: []state.FailingSink{{Sink: "search", Pending: 10_000, Oldest: at(27 * time.Minute),
-		Failing: ago(26 * time.Minute), Error: reason}}}}
+	}, Sinks: []state.FailingSink{{Sink: "search", Pending: 10_000, Oldest: timeAgo(27 * time.Minute),
+		Failing: ago(26 * time.Minute), Error: searchError}}}}
 	obs.Letters = &fleet.Letters{Sinks: map[string]int{"orders": 1204, "search": 38}, Keys: map[string]int{"orders": 17},
-		Reasons: map[string]int{"write": 1001, "quarantined": 240, "plan": 1}, Oldest: at(50 * time.Hour)}
+		Reasons: map[string]int{"write": 1001, "quarantined": 240, "plan": 1}, Oldest: timeAgo(50 * time.Hour)}
 	obs.Gaps = []state.NotedGap{{
 		Gap: record.Gap{StreamARN: arn, Shard: shardID(4), After: "1400", Before: "1490", From: ago(29 * time.Hour),
 			To: ago(26 * time.Hour), Found: ago(2 * time.Hour)},
@@ -158,25 +159,23 @@ func failing() fleet.Observation {
 	return obs
 }
 
-const reason = "OpenSearch answers 429 Too Many Requests: the queue of writes is full"
+const searchError = "OpenSearch answers 429 Too Many Requests: the queue of writes is full"
 
 // Failing is the state of a consumer in a failing fleet.
 func Failing() page.Status {
 	p, v := process(), verdict()
 	p.Lag, p.ReadRate = new((27 * time.Minute).Seconds()), new(0.0)
-	p.Sinks[1] = fleet.ProcessSink{Sink: "search", Rate: new(0.0), Pending: 10_000, Oldest: at(27 * time.Minute),
-		Failing: at(26 * time.Minute), Error: reason}
+	p.Sinks[1] = fleet.ProcessSink{Sink: "search", Rate: new(0.0), Pending: 10_000, Oldest: timeAgo(27 * time.Minute),
+		Failing: timeAgo(26 * time.Minute), Error: searchError}
 	p.Shards[1].Stopped, p.Shards[2].Full = "records behind 1400 were lost", true
-	k := p.Ledger.Sinks["search"]
-	k.Pending, k.Written = 10_000, k.Written-9_982
-	p.Ledger.Sinks["search"] = k
-	k = p.Ledger.Sinks["orders"]
-	k.DeadLettered, k.Quarantined, k.Written = 1201, 240, k.Written-1441
-	p.LastLetter = at(4 * time.Minute)
-	p.Ledger.Sinks["orders"] = k
+	search, orders := p.Ledger.Sinks["search"], p.Ledger.Sinks["orders"]
+	search.Pending, search.Written = 10_000, search.Written-9_982
+	orders.DeadLettered, orders.Quarantined, orders.Written = 1201, 240, orders.Written-1441
+	p.Ledger.Sinks["search"], p.Ledger.Sinks["orders"] = search, orders
+	p.LastLetter = timeAgo(4 * time.Minute)
 	v.Ready, v.State, v.Pending = false, health.Stuck, 10_000
 	v.Reasons = []string{"10,000 records are pending, and none was finished for 26m0s: look at what the sink search answers"}
-	return page.Status{Verdict: v, Consumer: p, Fleet: ofConsumer(failing())}
+	return page.Status{Verdict: v, Consumer: p, Fleet: consumerReport(failing())}
 }
 
 // Filling is a pipeline without problems. A backfill fills one of its sinks. Another sink is filled and is in the next
@@ -192,13 +191,13 @@ func Filling() page.Status {
 		"b7e1": {Backfill: state.Backfill{Run: "b7e1", Start: ago(41 * time.Minute), Parts: 64}, Done: 23, Items: 17_900_412},
 		"0c44": {Backfill: state.Backfill{Run: "0c44", Start: ago(3 * time.Hour), Parts: 16}, Done: 16, Items: 50_000_001},
 	}
-	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: ofConsumer(obs)}
+	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: consumerReport(obs)}
 }
 
 // Functions is a pipeline in a Lambda function with two event source mappings. One is disabled, and the last batch of
 // the other one failed.
 func Functions() page.Status {
-	failed := &fleet.FailureBucket{Bucket: "shop-failed", Batches: 3, Newest: at(26 * time.Hour)}
+	failed := &fleet.FailureBucket{Bucket: "shop-failed", Batches: 3, Newest: timeAgo(26 * time.Hour)}
 	obs := fleet.Observation{
 		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second), Unconfigured: "shop.yaml",
 		Tables:  []string{"shop"},
@@ -230,7 +229,7 @@ func Many(n int) page.Status {
 	p := process()
 	for i := 10; i < n; i += 2 {
 		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(i), Stream: arn, Checkpoint: fmt.Sprint(i),
-			LastRead: at(time.Second)})
+			LastRead: timeAgo(time.Second)})
 	}
 	return page.Status{Verdict: verdict(), Consumer: p, Fleet: &r}
 }
