@@ -67,7 +67,7 @@ func (b *Bus) checkExists(ctx context.Context) error {
 	if err == nil || awserr.IsForbidden(err) { // a role may have no right except PutEvents
 		return nil
 	}
-	return b.failed(ctx, "DescribeEventBus", err)
+	return b.wrapError(ctx, "DescribeEventBus", err)
 }
 
 // create creates the bus in the account of the client.
@@ -75,7 +75,7 @@ func (b *Bus) create(ctx context.Context) error {
 	in := &eventbridge.CreateEventBusInput{Name: aws.String(b.bus[strings.LastIndexByte(b.bus, '/')+1:])}
 	out, err := b.client.CreateEventBus(ctx, in, b.region)
 	if err != nil {
-		return b.failed(ctx, "CreateEventBus", err)
+		return b.wrapError(ctx, "CreateEventBus", err)
 	}
 	if regionOf(b.bus) == "" {
 		return nil // a name without a Region always names a bus of the client's account
@@ -92,7 +92,7 @@ func (b *Bus) region(o *eventbridge.Options) {
 	}
 }
 
-func (b *Bus) failed(ctx context.Context, op string, err error) error {
+func (b *Bus) wrapError(ctx context.Context, op string, err error) error {
 	return awserr.CallError(ctx, b.op(op), err, hints(b.name, "events:"+op))
 }
 
@@ -122,7 +122,7 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	}
 	out, err := b.client.PutEvents(ctx, in, b.region)
 	if err != nil {
-		return nil, b.failed(ctx, "PutEvents", err)
+		return nil, b.wrapError(ctx, "PutEvents", err)
 	}
 	answers := newAnswers(len(ms))
 	for i, entry := range out.Entries[:min(len(ms), len(out.Entries))] {

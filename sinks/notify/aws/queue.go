@@ -57,7 +57,7 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 // create creates the queue in the account of the client.
 func (q *Queue) create(ctx context.Context) error {
 	if err := q.address.Create(ctx, q.client, nil); err != nil {
-		return q.failed(ctx, "CreateQueue", err)
+		return q.wrapError(ctx, "CreateQueue", err)
 	}
 	if err := q.address.CheckAccount(); err != nil {
 		return fmt.Errorf("notify: %w", err)
@@ -68,7 +68,7 @@ func (q *Queue) create(ctx context.Context) error {
 // findQueue finds the queue, and reads the maximum size of its messages.
 func (q *Queue) findQueue(ctx context.Context) error {
 	if err := q.address.Find(ctx, q.client); err != nil {
-		return q.failed(ctx, "GetQueueUrl", err)
+		return q.wrapError(ctx, "GetQueueUrl", err)
 	}
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &q.address.URL, AttributeNames: []types.QueueAttributeName{queue.MaximumMessageSize},
@@ -77,7 +77,7 @@ func (q *Queue) findQueue(ctx context.Context) error {
 		out, err = &sqs.GetQueueAttributesOutput{}, nil
 	}
 	if err != nil {
-		return q.failed(ctx, "GetQueueAttributes", err)
+		return q.wrapError(ctx, "GetQueueAttributes", err)
 	}
 	q.maxBytes = cmp.Or(q.maxBytes, queue.MaxBytes(out.Attributes))
 	return nil
@@ -97,12 +97,12 @@ func (q *Queue) Waiting(ctx context.Context) (Waiting, error) {
 		QueueUrl: &q.address.URL, AttributeNames: []types.QueueAttributeName{visible, inFlight},
 	}, q.address.InRegion)
 	if err != nil {
-		return Waiting{}, q.failed(ctx, "GetQueueAttributes", err)
+		return Waiting{}, q.wrapError(ctx, "GetQueueAttributes", err)
 	}
 	return Waiting{out.Attributes[string(visible)], out.Attributes[string(inFlight)]}, nil
 }
 
-func (q *Queue) failed(ctx context.Context, op string, err error) error {
+func (q *Queue) wrapError(ctx context.Context, op string, err error) error {
 	return awserr.CallError(ctx, q.op(op), err, hints(q.name, "sqs:"+op))
 }
 
@@ -131,7 +131,7 @@ func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	}
 	out, err := q.client.SendMessageBatch(ctx, in, q.address.InRegion)
 	if err != nil {
-		return nil, q.failed(ctx, "SendMessageBatch", err)
+		return nil, q.wrapError(ctx, "SendMessageBatch", err)
 	}
 	answers := newAnswers(len(ms))
 	for _, sent := range out.Successful {

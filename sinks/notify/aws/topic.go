@@ -63,7 +63,7 @@ func (t *Topic) readLimit(ctx context.Context) error {
 		out, err = &sns.GetTopicAttributesOutput{}, nil
 	}
 	if err != nil {
-		return t.failed(ctx, "GetTopicAttributes", err)
+		return t.wrapError(ctx, "GetTopicAttributes", err)
 	}
 	t.maxBytes = cmp.Or(t.maxBytes, queue.MaxBytes(out.Attributes))
 	return nil
@@ -77,7 +77,7 @@ func (t *Topic) create(ctx context.Context) error {
 	}
 	out, err := t.client.CreateTopic(ctx, in, t.region)
 	if err != nil {
-		return t.failed(ctx, "CreateTopic", err)
+		return t.wrapError(ctx, "CreateTopic", err)
 	}
 	if err := queue.CheckCreated(aws.ToString(out.TopicArn), t.arn); err != nil {
 		return fmt.Errorf("notify: %w", err)
@@ -87,7 +87,7 @@ func (t *Topic) create(ctx context.Context) error {
 
 func (t *Topic) region(o *sns.Options) { o.Region = regionOf(t.arn) }
 
-func (t *Topic) failed(ctx context.Context, op string, err error) error {
+func (t *Topic) wrapError(ctx context.Context, op string, err error) error {
 	return awserr.CallError(ctx, t.op(op), err, hints(t.name, "sns:"+strings.TrimSuffix(op, "Batch")))
 }
 
@@ -120,7 +120,7 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	}
 	out, err := t.client.PublishBatch(ctx, in, t.region)
 	if err != nil {
-		return nil, t.failed(ctx, "PublishBatch", err)
+		return nil, t.wrapError(ctx, "PublishBatch", err)
 	}
 	answers := newAnswers(len(ms))
 	for _, sent := range out.Successful {

@@ -87,14 +87,14 @@ func (s *State) Identity(ctx context.Context) (string, error) { return s.db.Iden
 // Identity returns the ARN of a table and its table id. The id changes if the table is recreated under the same name.
 // If the server has no table ids, Identity returns the creation time instead of the id.
 func (db *DB) Identity(ctx context.Context, table string) (string, error) {
-	id, err := db.identity(ctx, table)
+	id, err := db.readIdentity(ctx, table)
 	if err == nil {
 		db.accepted.identities.Store(table, id) // for CheckTables
 	}
 	return id, err
 }
 
-func (db *DB) identity(ctx context.Context, table string) (string, error) {
+func (db *DB) readIdentity(ctx context.Context, table string) (string, error) {
 	d, err := db.describe(ctx, table)
 	if err != nil {
 		return "", err

@@ -51,14 +51,16 @@ func (db *DB) RowClaims(ctx context.Context, t state.Target, rows []state.Row) (
 	}
 
 	all, failed := make([]state.RowClaims, len(rows)), make([]error, len(rows))
-	db.Each(len(rows), func(i int) { all[i], failed[i] = db.claims(ctx, t, rows[i], refs[i], owners[i]) })
+	db.Each(len(rows), func(i int) { all[i], failed[i] = db.readClaims(ctx, t, rows[i], refs[i], owners[i]) })
 	return all, errors.Join(failed...)
 }
 
-// claims reads the claims on a row. owner is the owner record that was read before, or nil if the row has none. One
+// readClaims reads the claims on a row. owner is the owner record that was read before, or nil if the row has none. One
 // query reads the claims and then the owner record again. If its revision is still that of owner, the query has seen
 // all claims of that revision.
-func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref, owner Item) (state.RowClaims, error) {
+func (db *DB) readClaims(
+	ctx context.Context, t state.Target, row state.Row, ref Ref, owner Item,
+) (state.RowClaims, error) {
 	for range maxClaimReads {
 		if owner == nil { // a row without an owner record has no claims
 			return state.RowClaims{Row: row}, nil
@@ -128,20 +130,20 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 		ExpressionAttributeNames:  map[string]string{"#item": attrItem, "#holder": attrOwnerKey},
 		ExpressionAttributeValues: Item{":claims": S(start)},
 	}
-	return seq.Map(partitions(db.Scan(ctx, in)), func(items []Item) (row state.ContestedRow, keep bool, err error) {
+	return seq.Map(groupByPartition(db.Scan(ctx, in)), func(items []Item) (row state.ContestedRow, keep bool, err error) {
 		row = contestedRow(items)
 		if len(row.Waiting) == 0 {
 			return row, false, nil
 		}
 		end := strings.TrimPrefix(Text(items[0], attrPK), start)
-		row.Row, err = db.claimedRow(ctx, t, end, row.Waiting[0])
+		row.Row, err = db.findClaimedRow(ctx, t, end, row.Waiting[0])
 		return row, true, err
 	})
 }
 
-// partitions yields the items of a scan in slices, one for each partition. A scan returns the items of a partition
-// together, sorted by their sort keys. An error ends the sequence.
-func partitions(items iter.Seq2[Item, error]) iter.Seq2[[]Item, error] {
+// groupByPartition yields the items of a scan in slices, one for each partition. A scan returns the items of a
+// partition together, sorted by their sort keys. An error ends the sequence.
+func groupByPartition(items iter.Seq2[Item, error]) iter.Seq2[[]Item, error] {
 	return func(yield func([]Item, error) bool) {
 		var partition []Item
 		for found, err := range items {
@@ -180,10 +182,10 @@ func contestedRow(items []Item) (row state.ContestedRow) {
 	return row
 }
 
-// claimedRow returns the row of an owner record or claim. end is the end of the partition key. It is the row, unless
-// the row was too long and was cut. claimant is an item that claims the row. For a cut row, claimedRow takes the row
-// from the guard of claimant.
-func (db *DB) claimedRow(ctx context.Context, t state.Target, end string, claimant item.Key) (state.Row, error) {
+// findClaimedRow returns the row of an owner record or claim. end is the end of the partition key. It is the row,
+// unless the row was too long and was cut. claimant is an item that claims the row. For a cut row, findClaimedRow takes
+// the row from the guard of claimant.
+func (db *DB) findClaimedRow(ctx context.Context, t state.Target, end string, claimant item.Key) (state.Row, error) {
 	if !strings.Contains(end, "#") { // a row contains no #, so it was not cut
 		return state.Row(end), nil
 	}

@@ -82,7 +82,7 @@ func (db *DB) listedRow(
 	ctx context.Context, t state.Target, found Item, prefix string, claimant item.Key,
 ) (state.Row, error) {
 	pk := Text(found, attrPK)
-	row, err := db.claimedRow(ctx, t, strings.TrimPrefix(pk, prefix), claimant)
+	row, err := db.findClaimedRow(ctx, t, strings.TrimPrefix(pk, prefix), claimant)
 	if _, isDamaged := errors.AsType[*state.DamagedError](err); isDamaged {
 		return "", nil
 	}

@@ -98,7 +98,7 @@ func (db *DB) PutMembers(
 func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, epoch string, names []string) error {
 	for _, name := range names {
 		v := valueMembers{DB: db, partition: db.MemberPartition(t, row, name), epoch: epoch}
-		keys, err := seq.Collect(v.keys(ctx, valuePrefix(epoch), dropPageSize))
+		keys, err := seq.Collect(v.listKeys(ctx, valuePrefix(epoch), dropPageSize))
 		if err != nil {
 			return err
 		}
@@ -156,9 +156,9 @@ func groupBy[T any](all []T, key func(*T) string) (groups [][]T) {
 	return groups
 }
 
-// keys yields the sort keys of the stored members that begin with prefix, in order. For a max the order is descending.
-// limit is the number of keys that one request reads.
-func (m *valueMembers) keys(ctx context.Context, prefix string, limit int) iter.Seq2[string, error] {
+// listKeys yields the sort keys of the stored members that begin with prefix, in order. For a max the order is
+// descending. limit is the number of keys that one request reads.
+func (m *valueMembers) listKeys(ctx context.Context, prefix string, limit int) iter.Seq2[string, error] {
 	in := m.partitionQuery(m.partition)
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
 	in.ExpressionAttributeValues[":sk"] = S(prefix)
@@ -215,7 +215,7 @@ func (m *valueMembers) updateExtreme(ctx context.Context, columns Item) error {
 // if no member is left.
 func (m *valueMembers) readExtreme(ctx context.Context) (string, error) {
 	removed := removedKeys(m.changes)
-	for key, err := range m.keys(ctx, valuePrefix(m.epoch), len(removed)+1) {
+	for key, err := range m.listKeys(ctx, valuePrefix(m.epoch), len(removed)+1) {
 		if err != nil {
 			return "", err
 		}
@@ -277,7 +277,7 @@ func (m *valueMembers) countDelta(ctx context.Context, changes []memberChange) (
 	removed := removedKeys(changes)
 	existsAfter := slices.ContainsFunc(changes, func(c memberChange) bool { return !c.remove })
 	existedBefore := false
-	for key, err := range m.keys(ctx, membersOfSameValue(changes[0].key), len(removed)+1) {
+	for key, err := range m.listKeys(ctx, membersOfSameValue(changes[0].key), len(removed)+1) {
 		if err != nil {
 			return 0, err
 		}

@@ -79,7 +79,7 @@ func (db *DB) checkIdentity(ctx context.Context, t state.Target) error {
 	if !ok {
 		return nil
 	}
-	id, err := db.identity(ctx, t.Table)
+	id, err := db.readIdentity(ctx, t.Table)
 	if err != nil && !errors.Is(err, ErrNoTable) {
 		return err
 	}

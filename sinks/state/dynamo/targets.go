@@ -58,7 +58,7 @@ func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item
 // RemembersRows reports whether the state has a guard with a row, or a contribution with shares, of one of the target's
 // witnesses.
 func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
-	items, err := db.witnesses(ctx, t)
+	items, err := db.readWitnesses(ctx, t)
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
@@ -78,8 +78,8 @@ func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
 	return slices.ContainsFunc(contributions, func(c state.Contribution) bool { return len(c.Shares) > 0 }), nil
 }
 
-// witnesses returns the keys of some items that got rows in a target.
-func (db *DB) witnesses(ctx context.Context, t state.Target) (keys []item.Key, err error) {
+// readWitnesses returns the keys of some items that got rows in a target.
+func (db *DB) readWitnesses(ctx context.Context, t state.Target) (keys []item.Key, err error) {
 	image, err := db.getOne(ctx, db.targetRef(t))
 	if err != nil {
 		return nil, err

@@ -12,25 +12,25 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// A key is held in every process of its pipeline, until its mark is cleared.
+// A key is marked in every process of its pipeline, until its mark is cleared.
 func checkMarksInEveryProcess(t *testing.T, f *fixture) {
 	other := f.suite.State(f.open(), "test")
-	f.expectHeld(f.state, "crm", "")
-	f.hold(f.state, "crm", "b")
-	f.expectHeld(f.state, "crm", "b")
-	f.expectHeld(other, "crm", "b")
-	f.expectHeld(other, "events", "")
-	f.hold(other, "crm", "a")
-	f.expectHeld(f.state, "crm", "ab")
+	f.expectMarked(f.state, "crm", "")
+	f.markKeys(f.state, "crm", "b")
+	f.expectMarked(f.state, "crm", "b")
+	f.expectMarked(other, "crm", "b")
+	f.expectMarked(other, "events", "")
+	f.markKeys(other, "crm", "a")
+	f.expectMarked(f.state, "crm", "ab")
 	for _, m := range f.marks(other, "crm") {
 		if m.Key == "b" && !f.clear(other, m) {
-			t.Error("nothing was put behind b, and it stays held")
+			t.Error("nothing was put behind b, and its mark stays")
 		}
 	}
-	f.expectHeld(f.state, "crm", "a")
+	f.expectMarked(f.state, "crm", "a")
 }
 
-// Of many keys, with any characters, exactly the marked ones are held.
+// Of many keys, with any characters, exactly those that MarkKeys got are marked.
 func checkManyKeys(t *testing.T, f *fixture) {
 	var keys, odd []item.Key
 	for i := range 3000 {
@@ -39,16 +39,16 @@ func checkManyKeys(t *testing.T, f *fixture) {
 			odd = append(odd, keys[i])
 		}
 	}
-	f.hold(f.state, "crm", odd...)
-	held, err := f.state.HasMarks(t.Context(), "crm", keys)
+	f.markKeys(f.state, "crm", odd...)
+	marked, err := f.state.HasMarks(t.Context(), "crm", keys)
 	must(t, err)
-	for i, yes := range held {
+	for i, yes := range marked {
 		if yes != (i%2 == 1) {
-			t.Fatalf("key %d: held is %v", i, yes)
+			t.Fatalf("key %d: marked is %v", i, yes)
 		}
 	}
-	if held, err := f.state.HasMarks(t.Context(), "crm", nil); err != nil || len(held) != 0 {
-		t.Errorf("no keys: %v, %v", held, err)
+	if marked, err := f.state.HasMarks(t.Context(), "crm", nil); err != nil || len(marked) != 0 {
+		t.Errorf("no keys: %v, %v", marked, err)
 	}
 }
 
@@ -56,18 +56,18 @@ func checkManyKeys(t *testing.T, f *fixture) {
 // was cleared and added again is another mark.
 func checkClearIsConditional(t *testing.T, f *fixture) {
 	before := time.Now().Add(-time.Second)
-	f.hold(f.state, "crm", "a", "a", "b")
+	f.markKeys(f.state, "crm", "a", "a", "b")
 	ms := f.marks(f.state, "crm")
 	if len(ms) != 2 || ms[0].Letters == ms[1].Letters || ms[0].Since.Before(before) ||
 		ms[0].Since.After(time.Now().Add(time.Second)) {
 		t.Fatalf("the marks are %+v", ms)
 	}
 	first := ms[0]
-	f.hold(f.state, "crm", "a")
+	f.markKeys(f.state, "crm", "a")
 	if f.clear(f.state, first) {
 		t.Error("a letter came behind a, and yet it is cleared")
 	}
-	f.expectHeld(f.state, "crm", "ab")
+	f.expectMarked(f.state, "crm", "ab")
 	second := f.marks(f.state, "crm")[0]
 	if !second.Since.Equal(first.Since) || second.Letters == first.Letters {
 		t.Errorf("after one letter more %+v is %+v", first, second)
@@ -78,17 +78,17 @@ func checkClearIsConditional(t *testing.T, f *fixture) {
 	if f.clear(f.state, second) {
 		t.Error("a is cleared twice")
 	}
-	f.hold(f.state, "crm", "a", "a", "a")
+	f.markKeys(f.state, "crm", "a", "a", "a")
 	if f.clear(f.state, second) {
 		t.Error("a mark of old clears a new one")
 	}
-	f.expectHeld(f.state, "crm", "ab")
+	f.expectMarked(f.state, "crm", "ab")
 }
 
 // Marks are read in the order of sink and key.
 func checkMarksComeInOrder(t *testing.T, f *fixture) {
-	f.hold(f.state, "events", "a")
-	f.hold(f.state, "crm", "b", "a")
+	f.markKeys(f.state, "events", "a")
+	f.markKeys(f.state, "crm", "b", "a")
 	for sink, want := range map[string]string{"": "crm/a crm/b events/a ", "crm": "crm/a crm/b ", "events": "events/a ",
 		"none": ""} {
 		got := ""
@@ -104,8 +104,8 @@ func checkMarksComeInOrder(t *testing.T, f *fixture) {
 // A pipeline does not see the marks and gaps of another one.
 func checkPipelinesAreApart(t *testing.T, f *fixture) {
 	other := f.suite.State(f.Store, "other")
-	f.hold(f.state, "crm", "a")
-	f.expectHeld(other, "crm", "")
+	f.markKeys(f.state, "crm", "a")
+	f.expectMarked(other, "crm", "")
 	must(t, other.AddGap(t.Context(), record.Gap{StreamARN: "arn", Shard: "1"}))
 	if ms := f.marks(other, ""); len(ms) != 0 {
 		t.Errorf("another pipeline has the marks %v", ms)
@@ -117,16 +117,16 @@ func checkPipelinesAreApart(t *testing.T, f *fixture) {
 
 // Marks may be cleared and added during a read.
 func checkWritesDuringReads(t *testing.T, f *fixture) {
-	f.hold(f.state, "crm", "a", "b", "c")
+	f.markKeys(f.state, "crm", "a", "b", "c")
 	for m, err := range f.state.Marks(t.Context(), "crm") {
 		must(t, err)
 		if !f.clear(f.state, m) {
 			t.Errorf("%s is not cleared", m.Key)
 		}
-		f.hold(f.state, "events", m.Key)
+		f.markKeys(f.state, "events", m.Key)
 	}
-	f.expectHeld(f.state, "crm", "")
-	f.expectHeld(f.state, "events", "abc")
+	f.expectMarked(f.state, "crm", "")
+	f.expectMarked(f.state, "events", "abc")
 	for range 20 { // more often than a store has connections
 		for _, err := range f.state.Marks(t.Context(), "") {
 			must(t, err)
@@ -139,10 +139,10 @@ func checkWritesDuringReads(t *testing.T, f *fixture) {
 func checkClosedStoreFails(t *testing.T, f *fixture) {
 	must(t, f.Close())
 	if err := f.state.MarkKeys(t.Context(), "crm", []item.Key{"a"}); err == nil {
-		t.Error("a key is held in a closed store")
+		t.Error("a key is marked in a closed store")
 	}
-	if held, err := f.state.HasMarks(t.Context(), "crm", []item.Key{"a"}); err == nil {
-		t.Errorf("a closed store says %v", held)
+	if marked, err := f.state.HasMarks(t.Context(), "crm", []item.Key{"a"}); err == nil {
+		t.Errorf("a closed store says %v", marked)
 	}
 	if err := f.Close(); err != nil {
 		t.Errorf("a second Close: %v", err)
@@ -151,7 +151,7 @@ func checkClosedStoreFails(t *testing.T, f *fixture) {
 
 // The error of a cancelled call is transient, so that it never stops a pipeline.
 func checkCancelledCallFails(t *testing.T, f *fixture) {
-	f.hold(f.state, "crm", "a")
+	f.markKeys(f.state, "crm", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := f.state.HasMarks(ctx, "crm", []item.Key{"a"})

@@ -123,21 +123,21 @@ func expectSame[T comparable](t *testing.T, got []T) {
 	}
 }
 
-func (f *fixture) hold(s state.Store, sink string, keys ...item.Key) {
+func (f *fixture) markKeys(s state.Store, sink string, keys ...item.Key) {
 	f.t.Helper()
 	must(f.t, s.MarkKeys(f.t.Context(), sink, keys))
 }
 
-// expectHeld checks which of the keys a, b and c are held.
-func (f *fixture) expectHeld(s state.Store, sink, want string) {
+// expectMarked checks which of the keys a, b and c are marked.
+func (f *fixture) expectMarked(s state.Store, sink, want string) {
 	f.t.Helper()
 	keys := []item.Key{"a", "b", "c"}
-	held, err := s.HasMarks(f.t.Context(), sink, keys)
-	if err != nil || len(held) != len(keys) {
-		f.t.Fatalf("%d answers for %d keys, %v", len(held), len(keys), err)
+	marked, err := s.HasMarks(f.t.Context(), sink, keys)
+	if err != nil || len(marked) != len(keys) {
+		f.t.Fatalf("%d answers for %d keys, %v", len(marked), len(keys), err)
 	}
 	got := ""
-	for i, yes := range held {
+	for i, yes := range marked {
 		if yes {
 			got += string(keys[i])
 		}
