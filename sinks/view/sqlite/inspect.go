@@ -24,21 +24,21 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 		if err != nil {
 			return nil, err
 		}
-		if stored[i], err = s.rowAt(ctx, query, pk, sk, &derived); err != nil {
+		if stored[i], err = s.readRow(ctx, query, pk, sk, &derived); err != nil {
 			return nil, err
 		}
 		if stored[i].Exists || t.InPlace {
 			continue
 		}
-		if stored[i], err = s.tombstoneAt(ctx, t, pk, sk); err != nil {
+		if stored[i], err = s.readTombstone(ctx, t, pk, sk); err != nil {
 			return nil, err
 		}
 	}
 	return stored, nil
 }
 
-// rowAt reads a row or a tombstone in place.
-func (s *Store) rowAt(
+// readRow reads a row or a tombstone in place.
+func (s *Store) readRow(
 	ctx context.Context, query string, pk, sk item.Value, derived *derivedChecker,
 ) (stored view.StoredRow, err error) {
 	r, found, err := sqlite.ReadFirst(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanAll)
@@ -60,8 +60,8 @@ func (s *Store) parseStored(r *storedRow) (stored view.StoredRow, err error) {
 	return stored, err
 }
 
-// tombstoneAt reads a tombstone that is apart from its row.
-func (s *Store) tombstoneAt(ctx context.Context, t view.Target, pk, sk item.Value) (view.StoredRow, error) {
+// readTombstone reads a tombstone that is apart from its row.
+func (s *Store) readTombstone(ctx context.Context, t view.Target, pk, sk item.Value) (view.StoredRow, error) {
 	tombstone, err := s.StoredTombstone(ctx, t.State(), keyColumn(pk), keyColumn(sk))
 	if err != nil || tombstone.Version == "" {
 		return view.StoredRow{}, err

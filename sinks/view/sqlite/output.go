@@ -16,7 +16,7 @@ type output struct{ sqlite.Output }
 
 // Inspect counts the rows and tombstones of the sink.
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
-	if _, found, err := tableNamed(ctx, o.DB, o.Name); err != nil || !found {
+	if _, found, err := findTable(ctx, o.DB, o.Name); err != nil || !found {
 		return state.Inspection{Complete: true}, err
 	}
 	return o.Count(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(tablePrefix+o.Name)+
@@ -25,7 +25,7 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 
 // Emptied reports whether the state remembers a row or a group of the sink, but the table has no row of the sink.
 func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err error) {
-	if _, found, err := tableNamed(ctx, o.DB, o.Name); err != nil {
+	if _, found, err := findTable(ctx, o.DB, o.Name); err != nil {
 		return false, err
 	} else if found {
 		first, err := o.Count(ctx, "SELECT birth, 1, item IS NULL FROM "+quote(tablePrefix+o.Name)+

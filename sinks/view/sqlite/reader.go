@@ -27,8 +27,8 @@ func scanTable(rows *sql.Rows) (t view.Table, err error) {
 	return t, err
 }
 
-// tableNamed returns the view table with the given name; false if there is none.
-func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bool, error) {
+// findTable returns the view table with the given name; false if there is none.
+func findTable(ctx context.Context, db *sqlite.DB, name string) (view.Table, bool, error) {
 	if found, err := hasCatalog(ctx, db); err != nil || !found {
 		return view.Table{}, false, err
 	}
@@ -43,7 +43,7 @@ func hasCatalog(ctx context.Context, db *sqlite.DB) (bool, error) {
 
 // existingTable returns the view table with the given name. The error is ErrNoTable if there is none.
 func (s *Store) existingTable(ctx context.Context, name string) (view.Table, error) {
-	t, found, err := tableNamed(ctx, s.DB, name)
+	t, found, err := findTable(ctx, s.DB, name)
 	if err == nil && !found {
 		err = fmt.Errorf("sqlite: %s: %w: %q", s.Path(), view.ErrNoTable, name)
 	}

@@ -54,7 +54,7 @@ func (x *tx) storedItem(r state.Row) (item.Image, error) {
 	if err != nil {
 		return item.Image{}, err
 	}
-	row, found, err := x.rowAt(pk, sk)
+	row, found, err := x.readRow(pk, sk)
 	isRow := found && row.item != nil
 	if err != nil || !isRow {
 		return item.Image{}, err

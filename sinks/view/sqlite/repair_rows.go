@@ -95,15 +95,15 @@ func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
 
 // storedRow reads the row or the tombstone at a key in the table of rows.
 func (x *tx) storedRow(pk, sk item.Value) (view.StoredRow, error) {
-	row, found, err := x.rowAt(pk, sk)
+	row, found, err := x.readRow(pk, sk)
 	if err != nil || !found {
 		return view.StoredRow{}, err
 	}
 	return x.store.parseStored(&row)
 }
 
-// rowAt reads the record of a row or a tombstone in the table of rows; false if there is none.
-func (x *tx) rowAt(pk, sk item.Value) (row storedRow, found bool, err error) {
+// readRow reads the record of a row or a tombstone in the table of rows; false if there is none.
+func (x *tx) readRow(pk, sk item.Value) (row storedRow, found bool, err error) {
 	err = x.QueryRows(x.ctx, x.table.stored, []any{keyColumn(pk), keyColumn(sk)}, func(rows *sql.Rows) error {
 		found = true
 		row, err = scanAll(rows)

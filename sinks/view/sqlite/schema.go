@@ -89,7 +89,7 @@ func newTable(t view.Table) *table {
 // reads before the first write. If the table exists with another key, the error names that key.
 func (s *Store) Create(ctx context.Context, t view.Table) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error {
-		_, err := s.table(ctx, w, t)
+		_, err := s.ensureTable(ctx, w, t)
 		return err
 	})
 }
@@ -102,8 +102,8 @@ func (s *Store) Check(ctx context.Context, t view.Table) error {
 	})
 }
 
-// table returns the table with the name of t. It creates the table if it is missing.
-func (s *Store) table(ctx context.Context, w *sqlite.Writer, t view.Table) (*table, error) {
+// ensureTable returns the table with the name of t. It creates the table if it is missing.
+func (s *Store) ensureTable(ctx context.Context, w *sqlite.Writer, t view.Table) (*table, error) {
 	if existing, ok := s.tables[t.Name]; ok {
 		return existing, existing.check(t)
 	}

@@ -16,7 +16,7 @@ func (s *Store) withTable(ctx context.Context, t view.Target, do func(x *tx) err
 
 // transact calls do in a transaction on a view's table. id is the id of the target in the tables of the state.
 func (s *Store) transact(ctx context.Context, w *sqlite.Writer, t view.Target, id int64, do func(x *tx) error) error {
-	tab, err := s.table(ctx, w, t.Table)
+	tab, err := s.ensureTable(ctx, w, t.Table)
 	if err != nil {
 		return err
 	}

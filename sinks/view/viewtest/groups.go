@@ -229,10 +229,8 @@ type memberChange struct {
 	remove   bool
 }
 
-func addMember(id, json string) memberChange { return memberChange{id: id, json: json} }
-func removeMember(id, json string) memberChange {
-	return memberChange{id: id, json: json, remove: true}
-}
+func addMember(id, json string) memberChange    { return memberChange{id, json, false} }
+func removeMember(id, json string) memberChange { return memberChange{id, json, true} }
 
 // memberChanges returns the members of changes: each change once for each value in kinds.
 func memberChanges(t *testing.T, kinds map[string]state.MemberKind, changes ...memberChange) []state.Member {
