@@ -164,14 +164,14 @@ const opWrite = "write a document"
 // sent instead.
 func (b *bulk) perform(ctx context.Context, r bulkRequest, positions []int) (sendAgainNow []int, divide bool) {
 	s := b.store
-	a, err := s.client.bulk(ctx, pathIn(r.index, s.bulkPath), r.body)
+	a, err := s.client.sendBulk(ctx, pathIn(r.index, s.bulkPath), r.body)
 	if err != nil {
 		b.fail(positions, err)
 		return nil, false
 	}
 	if a.succeeded() {
 		s.limits.noteAccepted()
-		return b.items(ctx, positions, a.body), false
+		return b.setResults(ctx, positions, a.body), false
 	}
 
 	f := a.parse()
@@ -210,9 +210,9 @@ func refusedBulkError(a answer, f *failure) error {
 	return pipeline.Fatal(err)
 }
 
-// items sets the results of the mutations at positions from the server's answer. It returns the mutations that are to
-// be sent again at once.
-func (b *bulk) items(ctx context.Context, positions []int, body []byte) (sendAgainNow []int) {
+// setResults sets the results of the mutations at positions from the server's answer. It returns the mutations that are
+// to be sent again at once.
+func (b *bulk) setResults(ctx context.Context, positions []int, body []byte) (sendAgainNow []int) {
 	var kept []int
 	ok := parseItems(body, len(positions), func(n int, it *bulkItem) {
 		i := positions[n]

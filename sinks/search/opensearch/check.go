@@ -33,7 +33,7 @@ func (s *Store) Check(ctx context.Context) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	existing, err := s.ownIndexes(ctx)
+	existing, err := s.findOwnIndexes(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -143,16 +143,16 @@ func (c *client) do(ctx context.Context, method, path string, body []byte) (answ
 	return c.send(ctx, method, path, "application/json", body)
 }
 
-// bulk sends the lines of a bulk request.
-func (c *client) bulk(ctx context.Context, path string, lines []byte) (answer, error) {
+// sendBulk sends the lines of a bulk request.
+func (c *client) sendBulk(ctx context.Context, path string, lines []byte) (answer, error) {
 	return c.send(ctx, http.MethodPost, path, "application/x-ndjson", lines)
 }
 
-// bulkItems sends the lines of a bulk request of n documents, and calls visit with the result of each.
-func (c *client) bulkItems(
+// sendBulkItems sends the lines of a bulk request of n documents, and calls visit with the result of each.
+func (c *client) sendBulkItems(
 	ctx context.Context, q call, lines []byte, n int, visit func(i int, it *bulkItem),
 ) error {
-	a, err := c.bulk(ctx, q.path, lines)
+	a, err := c.sendBulk(ctx, q.path, lines)
 	switch {
 	case err != nil:
 		return err

@@ -76,7 +76,7 @@ func newIndexes(o Indexes) (*indexes, error) {
 	case o.MaxIndexes < 0:
 		return nil, errors.New("Indexes.MaxIndexes is negative")
 	}
-	d, err := newDefinition(o.Mapping, o.Fields, o.Attributes)
+	d, err := parseDefinition(o.Mapping, o.Fields, o.Attributes)
 	if err != nil {
 		return nil, fmt.Errorf("the mapping: %w", err)
 	}
@@ -227,7 +227,7 @@ func (s *Store) confirmIndexes(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	existing, err := s.ownIndexes(ctx)
+	existing, err := s.findOwnIndexes(ctx)
 	if err != nil {
 		return err
 	}

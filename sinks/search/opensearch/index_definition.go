@@ -13,9 +13,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// own is the mapping of the field _tw of each document. _tw.version and _tw.by are not indexed, because they are only
-// read together with a document that is found by its id.
-const own = `{"dynamic":false,"properties":{
+// ownFieldMapping is the mapping of the field _tw of each document. _tw.version and _tw.by are not indexed, because
+// they are only read together with a document that is found by its id.
+const ownFieldMapping = `{"dynamic":false,"properties":{
 	"version":{"type":"keyword","index":false,"doc_values":false},
 	"by":{"type":"keyword","index":false,"doc_values":false},
 	"birth":{"type":"keyword"},
@@ -32,8 +32,9 @@ type definition struct {
 	created map[string]any
 }
 
-// newDefinition parses a mapping. It is {"settings": ..., "mappings": ...}, or the content of mappings alone.
-func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[string]item.Kind) (*definition, error) {
+// parseDefinition parses the mapping of an index, and adds the mapping of the field _tw. The mapping is {"settings":
+// ..., "mappings": ...}, or the content of mappings alone.
+func parseDefinition(mapping json.RawMessage, fields search.Fields, kinds map[string]item.Kind) (*definition, error) {
 	settings, mappings, err := indexmap.Parse(mapping)
 	if err != nil {
 		return nil, err
@@ -42,24 +43,24 @@ func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[s
 	if err := d.checkNumbers(fields); err != nil {
 		return nil, err
 	}
-	ours, err := indexmap.Decode([]byte(own))
+	ownField, err := indexmap.Decode([]byte(ownFieldMapping))
 	if err != nil {
 		return nil, err
 	}
-	if err := put(d.mappings, "properties", "_tw", ours); err != nil {
+	if err := setMember(d.mappings, "properties", "_tw", ownField); err != nil {
 		return nil, err
 	}
 	d.settingsByPath = make(map[string]string)
 	flattenSettings(d.settingsByPath, "", d.settings)
 	flattenMapping(d.settingsByPath, "mappings", d.mappings)
-	d.created, err = withDefaults(d.mappings, fields, declared)
+	d.created, err = withDefaults(d.mappings, fields, kinds)
 	return d, err
 }
 
 // body returns the request that creates an index with its alias.
 func (d *definition) body(by owner) ([]byte, error) {
 	mappings := maps.Clone(d.created)
-	if err := put(mappings, "_meta", "tablewake", by); err != nil {
+	if err := setMember(mappings, "_meta", "tablewake", by); err != nil {
 		return nil, err
 	}
 	return json.Marshal(map[string]any{
@@ -69,17 +70,17 @@ func (d *definition) body(by owner) ([]byte, error) {
 	})
 }
 
-// put sets mappings[part][name] to v. Before that, it replaces mappings[part] by a copy, because other mappings may
-// share that map.
-func put(mappings map[string]any, part, name string, v any) error {
+// setMember sets mappings[part][name] to v. It changes a copy of mappings[part], because other mappings may share that
+// map.
+func setMember(mappings map[string]any, part, name string, v any) error {
 	members, err := indexmap.ObjectMember(mappings, part)
 	if err != nil {
 		return err
 	}
-	if members = maps.Clone(members); members == nil {
-		members = make(map[string]any)
-	}
-	members[name], mappings[part] = v, members
+	changed := make(map[string]any, len(members)+1)
+	maps.Copy(changed, members)
+	changed[name] = v
+	mappings[part] = changed
 	return nil
 }
 

@@ -47,7 +47,7 @@ func (s *Store) reserveIndex(ctx context.Context, name string) error {
 		return x.errFull(name)
 	}
 	err := s.changeRecord(ctx, x.sink(), func(r *storedRecord) (bool, error) {
-		existing, err := s.names(ctx)
+		existing, err := s.listNames(ctx)
 		if err != nil {
 			return false, err
 		}

@@ -83,7 +83,7 @@ func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
 	var existing map[string]*indexState
 	err := s.changeRecord(ctx, x.sink(), func(r *storedRecord) (changed bool, err error) {
-		if existing, err = s.ownIndexes(ctx); err != nil {
+		if existing, err = s.findOwnIndexes(ctx); err != nil {
 			return false, err
 		}
 		if err := s.compare(r, existing); err != nil {

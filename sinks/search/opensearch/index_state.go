@@ -121,9 +121,9 @@ func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]index
 	return found, err
 }
 
-// ownIndexes returns the indexes that the sink created, by name. If all items go to one index, the result has that
+// findOwnIndexes returns the indexes that the sink created, by name. If all items go to one index, the result has that
 // index even if its owner is another sink; verifyIndex then refuses it.
-func (s *Store) ownIndexes(ctx context.Context) (map[string]*indexState, error) {
+func (s *Store) findOwnIndexes(ctx context.Context) (map[string]*indexState, error) {
 	x := s.indexes
 	pattern, isSingle := x.singleName()
 	if !isSingle {
@@ -138,8 +138,8 @@ func (s *Store) ownIndexes(ctx context.Context) (map[string]*indexState, error) 
 	return own, err
 }
 
-// names returns the aliases of the indexes that the sink created, sorted.
-func (s *Store) names(ctx context.Context) ([]string, error) {
+// listNames returns the aliases of the indexes that the sink created, sorted.
+func (s *Store) listNames(ctx context.Context) ([]string, error) {
 	x := s.indexes
 	pattern, isSingle := x.singleName()
 	if isSingle {

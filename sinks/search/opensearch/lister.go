@@ -41,9 +41,9 @@ func (s *Store) ListDocuments(
 			return
 		}
 		slicedByServer := !s.serverless && l.Segments <= maxSlices
-		hits := s.hitsByID(ctx, index)
+		hits := s.readHitsByID(ctx, index)
 		if slicedByServer {
-			hits = s.hitsByScroll(ctx, index, l)
+			hits = s.scrollHits(ctx, index, l)
 		}
 		seq.Map(hits, func(h *hit) (d search.ListedDocument, keep bool, err error) {
 			d, keep = listedDocument(index, h)
@@ -58,7 +58,7 @@ func (s *Store) checkListing(ctx context.Context, index string, l state.Listing)
 	if err := l.Check(); err != nil || s.indexes == nil {
 		return err
 	}
-	names, err := s.names(ctx)
+	names, err := s.listNames(ctx)
 	if err == nil && !slices.Contains(names, index) {
 		err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
 	}
@@ -73,8 +73,8 @@ func listedDocument(index string, h *hit) (search.ListedDocument, bool) {
 	return d, own.Version != "" && !own.Deleted
 }
 
-// hitsByScroll yields the documents of one slice of an index. It reads them in pages.
-func (s *Store) hitsByScroll(ctx context.Context, index string, l state.Listing) iter.Seq2[*hit, error] {
+// scrollHits yields the documents of one slice of an index. It reads them in pages.
+func (s *Store) scrollHits(ctx context.Context, index string, l state.Listing) iter.Seq2[*hit, error] {
 	return func(yield func(*hit, error) bool) {
 		if err := s.refresh(ctx, index); err != nil {
 			yield(nil, err)
@@ -88,7 +88,7 @@ func (s *Store) hitsByScroll(ctx context.Context, index string, l state.Listing)
 			if !page.Hits.yield(yield) {
 				return
 			}
-			page, err = s.nextScrollPage(ctx, index, page.Scroll)
+			page, err = s.readScrollPage(ctx, index, page.Scroll)
 		}
 		if err != nil {
 			yield(nil, err)
@@ -108,7 +108,7 @@ func (s *Store) openScroll(ctx context.Context, index string, l state.Listing) (
 	if l.Segments > 1 {
 		query["slice"] = map[string]int{"id": l.Segment, "max": l.Segments}
 	}
-	page, found, err := s.answered(ctx, call{op: opList, index: index,
+	page, found, err := s.sendSearch(ctx, call{op: opList, index: index,
 		path: "/" + url.PathEscape(index) + "/_search?scroll=" + scrollFor, body: query})
 	if err == nil && !found {
 		err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
@@ -116,9 +116,9 @@ func (s *Store) openScroll(ctx context.Context, index string, l state.Listing) (
 	return page, err
 }
 
-// nextScrollPage returns the next page of a scroll. Even if it returns an error, the page has the id of the scroll.
-func (s *Store) nextScrollPage(ctx context.Context, index, scroll string) (searchAnswer, error) {
-	page, found, err := s.answered(ctx, call{op: opList, index: index, path: "/_search/scroll",
+// readScrollPage returns the next page of a scroll. Even if it returns an error, the page has the id of the scroll.
+func (s *Store) readScrollPage(ctx context.Context, index, scroll string) (searchAnswer, error) {
+	page, found, err := s.sendSearch(ctx, call{op: opList, index: index, path: "/_search/scroll",
 		body: map[string]string{"scroll": scrollFor, "scroll_id": scroll}})
 	page.Scroll = cmp.Or(page.Scroll, scroll)
 	if err == nil && !found {

@@ -38,7 +38,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	existing, err := o.ownIndexes(ctx)
+	existing, err := o.findOwnIndexes(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -47,7 +47,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 
 // Inspect counts all documents and tombstones of the sink.
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
-	own, err := o.ownIndexes(ctx)
+	own, err := o.findOwnIndexes(ctx)
 	if err != nil {
 		return state.Inspection{Complete: true}, err
 	}

@@ -91,7 +91,7 @@ func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (p
 	}
 	var itemErr error // the first one
 	q := call{op: "purge tombstones", index: name, path: pathIn(physicalName(name), "/_bulk")}
-	err = s.client.bulkItems(ctx, q, body, len(hits), func(_ int, it *bulkItem) {
+	err = s.client.sendBulkItems(ctx, q, body, len(hits), func(_ int, it *bulkItem) {
 		switch {
 		case it.status == http.StatusOK:
 			purged++

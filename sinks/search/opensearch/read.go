@@ -21,7 +21,7 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	if s.indexes == nil {
 		return nil, errs.New("opensearch: Indexes is nil: a store without it does not know which indexes are a sink's")
 	}
-	return s.names(ctx)
+	return s.listNames(ctx)
 }
 
 // Search finds documents by the server's query string language. A query may have words in any field, title:shoe, +must
@@ -53,14 +53,14 @@ const readPage = 50
 // Documents yields every document of an index in the order of the ids. A document that is written during the read may
 // be missing, or have its former or its new content.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
-	return seq.Map(s.hitsByID(ctx, index), func(h *hit) (search.Document, bool, error) {
+	return seq.Map(s.readHitsByID(ctx, index), func(h *hit) (search.Document, bool, error) {
 		return h.document(index), true, nil
 	})
 }
 
-// hitsByID yields the documents of an index in the order of the ids. It reads them in pages, and keeps nothing open on
-// the server between two pages.
-func (s *Store) hitsByID(ctx context.Context, index string) iter.Seq2[*hit, error] {
+// readHitsByID yields the documents of an index in the order of the ids. It reads them in pages, and keeps nothing open
+// on the server between two pages.
+func (s *Store) readHitsByID(ctx context.Context, index string) iter.Seq2[*hit, error] {
 	return func(yield func(*hit, error) bool) {
 		if err := s.refresh(ctx, index); err != nil {
 			yield(nil, err)
@@ -153,12 +153,12 @@ func (h *hit) document(index string) search.Document {
 
 // find sends a search to the indexes at a path. found is false if an index is missing.
 func (s *Store) find(ctx context.Context, op, index, path string, query any) (a searchAnswer, found bool, err error) {
-	return s.answered(ctx, call{op: op, index: index, path: path + "/_search", body: query})
+	return s.sendSearch(ctx, call{op: op, index: index, path: path + "/_search", body: query})
 }
 
-// answered sends a search, and returns an error unless every shard answered. found is false if the server has no such
-// index or scroll.
-func (s *Store) answered(ctx context.Context, q call) (a searchAnswer, found bool, err error) {
+// sendSearch sends a search, and returns an error unless every shard answered. found is false if the server has no
+// such index or scroll.
+func (s *Store) sendSearch(ctx context.Context, q call) (a searchAnswer, found bool, err error) {
 	q.method = http.MethodPost
 	body, found, err := s.client.ask(ctx, q)
 	if err != nil || !found {

@@ -163,7 +163,7 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, curren
 // or "" if each line names its own.
 func (b *bulk) sendRepairs(ctx context.Context, index string, positions []int, lines []byte) error {
 	q := call{op: opWrite, index: index, path: pathIn(index, b.store.bulkPath)}
-	return b.store.client.bulkItems(ctx, q, lines, len(positions), func(n int, it *bulkItem) {
+	return b.store.client.sendBulkItems(ctx, q, lines, len(positions), func(n int, it *bulkItem) {
 		i := positions[n]
 		if it.status == http.StatusConflict {
 			b.results[i] = search.Result{Overtaken: true}

@@ -21,11 +21,12 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		return nil, err
 	}
 	claims := make([]view.RowClaims, len(rows))
-	var unclaimed []int // indexes of the rows without claims
-	var refs []dynamo.Ref
+	var unclaimed []int   // indexes of the rows without claims
+	var refs []dynamo.Ref // their items, in the same order
 	for i := range found {
 		claims[i].RowClaims = found[i]
-		if found[i].Revision != "" {
+		isClaimed := found[i].Revision != ""
+		if isClaimed {
 			continue
 		}
 		ref, err := refOf(t.Table, rows[i])
@@ -43,25 +44,15 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		if stored[n] == nil {
 			continue
 		}
-		if claims[i].Foreign, err = checkOwner(t, rows[i], stored[n]); err != nil {
-			return nil, err
+		switch owner, _ := metaOf(stored[n]); {
+		case owner.belongsTo(t):
+		case owner.sameSink(t): // the row was written under another birth of the sink's output, which is fatal
+			return nil, notOwned(t, rows[i], owner)
+		default:
+			claims[i].Foreign = foreignRow(t, rows[i], owner)
 		}
 	}
 	return claims, nil
-}
-
-// checkOwner checks the owner of a stored row. If the row belongs to another sink, the first result is the error for
-// [view.RowClaims].Foreign. If the row was written under another birth of the sink's output, the second result is a
-// fatal error. Otherwise both are nil.
-func checkOwner(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRowError, error) {
-	m, _ := metaOf(item)
-	switch {
-	case m.belongsTo(t):
-		return nil, nil
-	case m.sameSink(t):
-		return nil, notOwned(t, row, m)
-	}
-	return foreignRow(t, row, m), nil
 }
 
 // claimActions returns the actions of merged writes. subjects describes the item that each action writes, for errors.

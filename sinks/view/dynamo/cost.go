@@ -62,7 +62,7 @@ func FormatUnits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) 
 func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 	e := newEstimate(*ops[0].(*view.Op).Target)
 	var rows []*view.Mutation
-	inPlace, size := 0.0, 0 // units if tombstones are in place; bytes that are put into the table of rows
+	unitsInPlace, putBytes := 0.0, 0 // units if tombstones are in place; bytes that are put into the table of rows
 	for _, o := range ops {
 		op := o.(*view.Op)
 		rowSize, storedSize := e.rowSize(&op.Mutation), 0
@@ -70,23 +70,24 @@ func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 			storedSize = e.rowSize(&stored)
 			e.addStoredRow(&stored)
 		}
-		inPlace += writeUnits(max(rowSize, storedSize))
+		unitsInPlace += writeUnits(max(rowSize, storedSize))
 		if e.target.InPlace || !op.Mutation.Tombstone { // otherwise the tombstone is in the state table
-			size += rowSize
+			putBytes += rowSize
 		}
 		rows = append(rows, &op.Mutation)
 	}
-	apart, requests, err := e.costApart(rows)
+	unitsApart, requestsApart, err := e.costApart(rows)
 	if err != nil {
 		return refusedCost(err)
 	}
 	if e.target.InPlace {
-		return Cost{WriteUnits: inPlace, OtherTombstones: apart,
-			Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), size,
-				FormatUnits(apart))}
+		return Cost{WriteUnits: unitsInPlace, OtherTombstones: unitsApart,
+			Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), putBytes,
+				FormatUnits(unitsApart))}
 	}
-	return Cost{WriteUnits: apart, OtherTombstones: inPlace,
-		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", requests, size, FormatUnits(inPlace))}
+	return Cost{WriteUnits: unitsApart, OtherTombstones: unitsInPlace,
+		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", requestsApart, putBytes,
+			FormatUnits(unitsInPlace))}
 }
 
 // rowSize returns the size of a row, or of a tombstone in place, in bytes.
@@ -141,13 +142,13 @@ func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 	}
 
 	var rows []state.RowClaimsWrite
-	if oldRow != "" && oldRow != op.Row {
+	if oldRow != "" && oldRow != op.Row { // the item leaves its row
 		rows = append(rows, state.RowClaimsWrite{Row: oldRow})
 	}
 	if op.Row != "" {
 		rows = append(rows, ownedRow(op.Row, op.Claim))
 	}
-	if op.Row != "" && op.Row != oldRow {
+	if op.Row != "" && op.Row != oldRow { // the item claims another row
 		cost.ReadUnits += 2 // for the row, which no item claims, and for its claims
 	}
 	actions, err := e.itemActions(op.Row, op.Claim, rows...)
@@ -226,7 +227,7 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 	if err != nil {
 		return refusedCost(err)
 	}
-	actions, members := []dynamo.Action{contribution}, 0
+	actions, memberCount := []dynamo.Action{contribution}, 0
 	for i := range write.Groups {
 		group := groupRowWrite{GroupChange: &write.Groups[i]}
 		put, err := e.putOnlyMember(&group)
@@ -235,12 +236,12 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 		}
 		actions = append(actions, put)
 		cost.ReadUnits += groupReadUnits(&group)
-		members += len(group.Members)
+		memberCount += len(group.Members)
 	}
-	cost.WriteUnits = e.transactionUnits(actions) + 2*float64(members)
+	cost.WriteUnits = e.transactionUnits(actions) + 2*float64(memberCount)
 	cost.Why = "a transaction of the contribution, read before, and " + plural(len(write.Groups), "group row")
-	if members > 0 {
-		cost.Why += " and " + plural(members, "member") + " of what is a min, a max or a distinct"
+	if memberCount > 0 {
+		cost.Why += " and " + plural(memberCount, "member") + " of what is a min, a max or a distinct"
 	}
 	return cost
 }

@@ -175,14 +175,16 @@ func (r *groupReader) readMembers(ctx context.Context, groups []storedGroup, l s
 	r.Each(len(groups), func(i int) {
 		groups[i].Members = nil
 		if groups[i].hasMembers {
-			groups[i].Members, failed[i] = r.membersOf(ctx, &groups[i], l)
+			groups[i].Members, failed[i] = r.readGroupMembers(ctx, &groups[i], l)
 		}
 	})
 	return cmp.Or(failed...)
 }
 
-// membersOf reads the members of all values of a group.
-func (r *groupReader) membersOf(ctx context.Context, g *storedGroup, l state.Listing) (all []state.Member, err error) {
+// readGroupMembers reads the members of all values of a group.
+func (r *groupReader) readGroupMembers(
+	ctx context.Context, g *storedGroup, l state.Listing,
+) (all []state.Member, err error) {
 	target := r.target.State()
 	target.Birth = g.Birth
 	for _, v := range r.values {

@@ -132,7 +132,7 @@ func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (tryRe
 		if g.rowRead {
 			var err error
 			if actions, err = c.appendReplace(ctx, actions, g); err != nil {
-				return c.rowError(ctx, err)
+				return c.handleRowError(ctx, err)
 			}
 		} else {
 			actions = append(actions, c.addAction(g))
@@ -171,10 +171,11 @@ func (c *groupWriter) noteUnmet(items int, groupEnds []int, unmet *dynamo.Condit
 	return tryAgain
 }
 
-// rowError handles rowErr, the error of a change that cannot be made to a row. The row was read after the
-// contributions, so row and contributions may not match. rowError reads the contributions again. If they have changed,
-// the result is tryLost. Otherwise the row is damaged or belongs to another sink, and rowError returns rowErr.
-func (c *groupWriter) rowError(ctx context.Context, rowErr error) (tryResult, error) {
+// handleRowError handles rowErr, the error of a change that cannot be made to a row. The row was read after the
+// contributions, so row and contributions may not match. handleRowError reads the contributions again. If they have
+// changed, the result is tryLost. Otherwise the row is damaged or belongs to another sink, and handleRowError returns
+// rowErr.
+func (c *groupWriter) handleRowError(ctx context.Context, rowErr error) (tryResult, error) {
 	if _, retryable := pipeline.Retryable(rowErr); retryable || len(c.write.Items) == 0 {
 		return tryEnded, rowErr
 	}

@@ -53,7 +53,7 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 		if contributionChanged {
 			return true, nil
 		}
-		actions, err = w.withoutForeign(actions, unmet)
+		actions, err = w.dropForeignDeletes(actions, unmet)
 	}
 	return false, err
 }
@@ -97,10 +97,10 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 	return rowPut(w.target, tableItem(w.target, &m, w.write.Next.Version.String(), 0), own)
 }
 
-// withoutForeign handles the unmet conditions of rows. It returns the actions without the deletes of rows that belong
-// to another sink or another item. It returns an error if a row to put belongs to another sink or item. It also returns
-// an error if a row of the same sink has another birth, because such a row belongs to another output.
-func (w *itemRowsWriter) withoutForeign(
+// dropForeignDeletes handles the unmet conditions of rows. It returns the actions without the deletes of rows that
+// belong to another sink or another item. It returns an error if a row to put belongs to another sink or item. It also
+// returns an error if a row of the same sink has another birth, because such a row belongs to another output.
+func (w *itemRowsWriter) dropForeignDeletes(
 	actions []dynamo.Action, unmet *dynamo.ConditionError,
 ) ([]dynamo.Action, error) {
 	foreign := make(map[int]bool, len(unmet.Unmet)) // whether an action is on a foreign row, by index

@@ -97,7 +97,7 @@ func (s *Store) Create(ctx context.Context, t view.Table) error {
 // Check is [Store.Create] for a caller that changes nothing: it returns the same errors, and creates no table.
 func (s *Store) Check(ctx context.Context, t view.Table) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error {
-		_, err := findTable(context.WithoutCancel(ctx), w, t)
+		_, err := hasTable(context.WithoutCancel(ctx), w, t)
 		return err
 	})
 }
@@ -132,9 +132,9 @@ func keyNames(t view.Table) string {
 	return fmt.Sprintf("(%s, %s)", t.PK, t.SK)
 }
 
-// findTable reports whether a view table exists. It returns a fatal error if the table exists with another key, or if
+// hasTable reports whether a view table exists. It returns a fatal error if the table exists with another key, or if
 // the names are not allowed.
-func findTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, err error) {
+func hasTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, err error) {
 	isIncomplete := t.Name == "" || t.PK == ""
 	hasZeroByte := strings.ContainsRune(t.Name+t.PK+t.SK, 0)
 	if isIncomplete || hasZeroByte || isTaken(t.Name) {
@@ -159,10 +159,10 @@ func findTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool,
 	return false, nil
 }
 
-// create creates the tables of a view table, and the SQL view, unless they exist. It returns the errors of findTable.
+// create creates the tables of a view table, and the SQL view, unless they exist. It returns the errors of hasTable.
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	return w.Transact(ctx, func() error {
-		if found, err := findTable(ctx, w, t); found || err != nil {
+		if found, err := hasTable(ctx, w, t); found || err != nil {
 			return err
 		}
 		rows := quote(tablePrefix + t.Name)
