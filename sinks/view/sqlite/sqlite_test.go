@@ -276,7 +276,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	if err := os.WriteFile(notes, []byte(strings.Repeat("no database ", 100)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := sqlite.Open(t.Context(), notes, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), "move it away") || !pipeline.IsFatal(err) {
+	if s, err := sqlite.Open(t.Context(), notes, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), "fill it again with") || !pipeline.IsFatal(err) {
 		t.Errorf("a text file: got %v, %v", s, err)
 	}
 	newer := filepath.Join(dir, "newer.db")
