@@ -58,9 +58,13 @@ func (j *job) begin(ctx context.Context) error {
 	}
 }
 
-// beginBirth sets the stage Filling with the run and the stream. It sets the floor only if waiting names the sink.
+// beginBirth sets the stage Filling with the run and the stream. It sets the floor only if waiting names the sink. A
+// sink that the run takes over keeps its floor and its stream, because the stream has written to it since then.
 func (j *job) beginBirth(b *state.Birth, waiting []string, floor time.Time, streamARN string) {
 	run := j.selection.runID
+	if b.Stage == state.Filling && slices.Contains(j.selection.replaced, b.Run) {
+		b.Run = run
+	}
 	isOfOtherRun := b.Run != "" && b.Run != run
 	needsFloor := slices.Contains(waiting, b.Sink) && (b.Stage == state.Waiting || b.Run == run)
 	switch {

@@ -106,3 +106,23 @@ func TestSettleWaitsForEveryShard(t *testing.T) {
 		t.Errorf("with all shards read the sink is %s (%v)", w.stage(), err)
 	}
 }
+
+// Another process of an abandoned run does not make its sink live, whatever it has read.
+func TestAbandonedRunOfAnotherProcess(t *testing.T) {
+	w := newExportWorld(t)
+	first, second := w.settling(&bytes.Buffer{}), w.process(&bytes.Buffer{}, nil)
+	b := first.selection.births[0]
+	filling := b
+	filling.Stage, filling.ReadUntil = state.Filling, time.Time{}
+	if done, err := w.kept.SetBirth(t.Context(), b, filling); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	first.selection.births, second.selection.births = []state.Birth{filling}, []state.Birth{filling}
+	if err := first.abandonRun(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := second.waitAndMakeLive(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "start again") || w.stage() != state.Filling {
+		t.Errorf("the sink is %s (%v)", w.stage(), err)
+	}
+}

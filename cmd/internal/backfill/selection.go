@@ -17,6 +17,7 @@ type selection struct {
 	births    []state.Birth  // birth of each sink's output, its recorded identity; sorted by name
 	neverWait []config.Sink  // the archives and Go sinks of births; they accept all changes at every stage
 	runID     string         // id of the backfill that fills the sinks; a new id if no backfill does yet
+	replaced  []string       // runs without a stored backfill, from which the run runID takes sinks over
 	stored    state.Backfill // the stored backfill with the id runID; zero if none is stored
 }
 
@@ -80,17 +81,20 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 		return runs.selectsByDefault(s, b)
 	}
 	var sel selection
+	var selected []config.Sink // in the order of sel.births
 	for _, s := range all {
 		b, hasBirth := bySink[s.Name+"\n"+sinks.Target(s)]
 		if !hasBirth || !isSelected(s, b) {
 			continue
 		}
-		if err := runs.checkSelected(s, b); err != nil {
-			return nil, err
-		}
-		sel.births = append(sel.births, b)
+		selected, sel.births = append(selected, s), append(sel.births, b)
 		if !s.KeepsState() {
 			sel.neverWait = append(sel.neverWait, s)
+		}
+	}
+	for i, s := range selected {
+		if err := runs.checkSelected(s, sel.births[i], &sel); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range names {
@@ -102,18 +106,18 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 		return nil, errNothingToFill
 	}
 	slices.SortFunc(sel.births, func(a, b state.Birth) int { return strings.Compare(a.Sink, b.Sink) })
-	return &sel, sel.findRun(stored)
+	return &sel, sel.findRun(runs, stored)
 }
 
 // openRuns are the backfills that have not ended.
 type openRuns struct {
-	ids          map[string]bool
-	stored       string // the id in ids that belongs to a stored backfill; "" if there is none
-	isFirstStart bool   // no sink waits, and no sink that is being filled has a floor
+	births       []state.Birth    // the births of all sinks
+	stored       []state.Backfill // the stored backfills that still fill sinks
+	isFirstStart bool             // no sink waits, and no sink that is being filled has a floor
 }
 
-func findOpenRuns(births []state.Birth, stored []state.Backfill) openRuns {
-	runs := openRuns{ids: make(map[string]bool), isFirstStart: true}
+func findOpenRuns(births []state.Birth, stored []state.Backfill) *openRuns {
+	runs := &openRuns{births: births, isFirstStart: true}
 	for _, b := range births {
 		switch b.Stage {
 		case state.Waiting:
@@ -122,21 +126,53 @@ func findOpenRuns(births []state.Birth, stored []state.Backfill) openRuns {
 			if b.Run == sinks.RebuildRun {
 				continue
 			}
-			runs.ids[b.Run] = true
 			runs.isFirstStart = runs.isFirstStart && b.Floor.IsZero()
-			if slices.ContainsFunc(stored, func(s state.Backfill) bool { return s.Run == b.Run }) {
-				runs.stored = b.Run
+			fillsSink := func(s state.Backfill) bool { return fills(s, b) && hasAllBirths(s, births) }
+			if i := slices.IndexFunc(stored, fillsSink); i >= 0 && !slices.Contains(runs.stored, stored[i]) {
+				runs.stored = append(runs.stored, stored[i])
 			}
 		}
 	}
 	return runs
 }
 
+// fills reports whether the run of a stored backfill fills or filled the output of a birth.
+func fills(s state.Backfill, b state.Birth) bool {
+	return s.Run == b.Run && slices.Contains(strings.Split(s.Sinks, ","), b.Sink)
+}
+
+// hasAllBirths reports whether the births of all sinks of a stored backfill name its run. Otherwise the run was
+// abandoned, or another run took a sink over while the backfill was stored.
+func hasAllBirths(s state.Backfill, births []state.Birth) bool {
+	for name := range strings.SplitSeq(s.Sinks, ",") {
+		if !slices.ContainsFunc(births, func(b state.Birth) bool { return b.Sink == name && b.Run == s.Run }) {
+			return false
+		}
+	}
+	return true
+}
+
+// findStored returns the stored backfill that fills the output of a birth; zero if there is none.
+func (r *openRuns) findStored(b state.Birth) state.Backfill {
+	if i := slices.IndexFunc(r.stored, func(s state.Backfill) bool { return fills(s, b) }); i >= 0 {
+		return r.stored[i]
+	}
+	return state.Backfill{}
+}
+
+// continues reports whether a run of the selection continues with the output of a birth, which is live already because
+// a process was killed while it made the sinks live. The run of an archive is not stored. So its other sinks of the
+// selection must be settling.
+func (r *openRuns) continues(b state.Birth, sel *selection) bool {
+	isSettling := func(other state.Birth) bool { return other.Stage == state.Settling && other.Run == b.Run }
+	return r.findStored(b).Run != "" || sel.allPartsRead() && slices.ContainsFunc(sel.births, isSettling)
+}
+
 // selectsByDefault reports whether a command without names selects a sink.
 func (r *openRuns) selectsByDefault(s config.Sink, b state.Birth) bool {
 	switch {
-	case r.stored != "":
-		return b.Run == r.stored
+	case len(r.stored) > 0:
+		return fills(r.stored[len(r.stored)-1], b)
 	case b.Stage == state.Live:
 		neverFilled := b.Run == "" && b.Floor.IsZero()
 		return neverFilled && sinks.CanBeFilled(s) && r.isFirstStart
@@ -170,11 +206,11 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 	return nil
 }
 
-// checkSelected returns an error if the sink s, whose birth is b, cannot be filled now.
-func (r *openRuns) checkSelected(s config.Sink, b state.Birth) error {
+// checkSelected returns an error if the sink s of the selection sel, whose birth is b, cannot be filled now.
+func (r *openRuns) checkSelected(s config.Sink, b state.Birth, sel *selection) error {
 	isLive := b.Stage == state.Live
 	wasFilled := b.Run != "" || !b.Floor.IsZero()
-	isFilled := isLive && wasFilled && !r.ids[b.Run]
+	isFilled := isLive && wasFilled && !r.continues(b, sel)
 	switch {
 	case isLive && b.Run == sinks.NoRun:
 		return cli.Usagef("--sink %s began with the changes of its first start "+
@@ -196,29 +232,40 @@ func (r *openRuns) checkSelected(s config.Sink, b state.Birth) error {
 	return nil
 }
 
-// findRun sets runID and stored to the run that fills the sinks. Without such a run, runID is a new id. findRun returns
-// an error if several runs fill the sinks, or if the run fills other sinks.
-func (s *selection) findRun(stored []state.Backfill) error {
+// findRun sets runID, replaced and stored to the run that fills the sinks. A new run takes over sinks whose runs have
+// no stored backfill, unless the selection has all sinks of such a run: then another process may wait for its source.
+// findRun returns an error if several runs fill the sinks, or if the run fills other sinks.
+func (s *selection) findRun(open *openRuns, stored []state.Backfill) error {
+	var runs []string
+	canTakeOver := true
 	for _, b := range s.births {
-		if b.Stage != state.Filling && b.Stage != state.Settling {
+		isOpen := b.Stage == state.Filling || b.Stage == state.Settling || b.Stage == state.Live && open.continues(b, s)
+		if !isOpen {
 			continue
 		}
-		if s.runID != "" && s.runID != b.Run {
-			return cli.Usagef("the sinks are filled by several runs (%s and %s): name those of one run with --sink", s.runID,
-				b.Run)
+		canTakeOver = canTakeOver && b.Stage == state.Filling && open.findStored(b).Run == ""
+		if !slices.Contains(runs, b.Run) {
+			runs = append(runs, b.Run)
 		}
-		s.runID = b.Run
+		s.runID, s.stored = b.Run, open.findStored(b)
 	}
-	if s.runID == "" {
+	isStored := func(b state.Backfill) bool { return b.Run == s.runID }
+	isLeftOut := func(b state.Birth) bool {
+		isOfRun := b.Run == s.runID && (b.Stage == state.Filling || b.Stage == state.Settling)
+		return isOfRun && !slices.Contains(s.births, b)
+	}
+	switch {
+	case len(runs) == 0:
 		s.runID = state.NewID()
-		return nil
-	}
-	i := slices.IndexFunc(stored, func(b state.Backfill) bool { return b.Run == s.runID })
-	if i < 0 {
-		return nil
-	}
-	s.stored = stored[i]
-	if strings.Join(s.names(), ",") != s.stored.Sinks {
+	case canTakeOver:
+		joins := len(runs) == 1 && !slices.ContainsFunc(stored, isStored) && !slices.ContainsFunc(open.births, isLeftOut)
+		if !joins {
+			s.runID, s.replaced = state.NewID(), runs
+		}
+	case len(runs) > 1:
+		return cli.Usagef("the sinks are filled by several runs (%s and %s): name those of one run with --sink", runs[0],
+			runs[1])
+	case s.isStored() && strings.Join(s.names(), ",") != s.stored.Sinks:
 		return cli.Usagef("the run %s fills %s, and %s are named: name the same sinks", s.runID, s.stored.Sinks,
 			fmt.Sprint(s.names()))
 	}
