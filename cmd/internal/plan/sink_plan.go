@@ -55,7 +55,8 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	case c.Birth.Stage == state.Filling && c.Birth.Run == sinks.RebuildRun:
 		p.Todo = "`tablewake replay --rebuild` fills it, or was interrupted: repeat it"
 	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
-		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it"
+		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it; " +
+			"or, if that ended with an error, do what the error says"
 	case !c.Birth.LeftOut.IsZero():
 		p.Todo = "it may miss changes: a process without it was started at " + c.Birth.LeftOut.Format(time.RFC3339) +
 			"; an audit finds and repairs them"
