@@ -249,10 +249,11 @@ func (j *job) recordOutputs(ctx context.Context) error {
 	return err
 }
 
-// markLiveUnfilled makes waiting sinks live without a backfill.
+// markLiveUnfilled makes sinks live without a backfill. They wait, or their run has no stored backfill.
 func (j *job) markLiveUnfilled(ctx context.Context) error {
 	for _, b := range j.selection.births {
-		if b.Stage != state.Waiting {
+		hasNoSource := b.Stage == state.Filling && !j.selection.isStored()
+		if b.Stage != state.Waiting && !hasNoSource {
 			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
 		}
 	}

@@ -2,12 +2,19 @@ package backfill_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // A narrowing that selects no item of the source does not make the sink live. The corrected command fills the sink.
@@ -25,14 +32,140 @@ func TestNarrowingThatSelectsNothing(t *testing.T) {
 	}
 }
 
-// An interrupted narrowed backfill continues, and is complete with what both processes selected.
-func TestNarrowedBackfillContinues(t *testing.T) {
+// After a narrowing that selected nothing, a correction may name fewer sinks. The others can be filled too, and a sink
+// that is filled is not filled again.
+func TestNarrowingCorrectedForFewerSinks(t *testing.T) {
+	w := newItemsWorld(t, "  users: {view: {table: users, key: {PK: 'U#{@key}'}}}\n")
+	w.put("items.jsonl", bytes.ReplaceAll(itemLines(50), []byte(`}}`), []byte(`},"Type":{"S":"Order"}}`)))
+	all := w.args
+	with := func(more ...string) { w.args = slices.Concat(all, more) }
+	with("--type", "Ordr")
+	w.refused("both", "select no item of the source")
+	with("--sink", "rows", "--type", "Order")
+	w.completed("rows", 50)
+	if _, said := program.Run(t, cli.ExitUsage, w.args...); !strings.Contains(said, "--sink rows is filled (run ") {
+		t.Errorf("of a filled sink it says %s", said)
+	}
+	with("--sink", "rows,users")
+	if _, said := program.Run(t, cli.ExitUsage, w.args...); !strings.Contains(said, "--sink rows is filled (run ") {
+		t.Errorf("of both sinks it says %s", said)
+	}
+	with()
+	w.completed("users", 50)
+}
+
+// If a table has no item of a narrowing, --none makes the sink live. The message has the command.
+func TestNarrowingThatIsRightlyEmpty(t *testing.T) {
 	w := newItemsWorld(t, "")
-	orders := bytes.ReplaceAll(itemLines(3000), []byte(`}}`), []byte(`},"Type":{"S":"Order"}}`))
-	w.put("items.jsonl", append(orders, bytes.ReplaceAll(itemLines(3000), []byte(`"S":"`), []byte(`"S":"u`))...))
-	w.args = append(w.args, "--type", "Order")
+	w.put("items.jsonl", itemLines(5))
+	w.args = append(w.args, "--type", "Invoice")
+	none := []string{"backfill", "-c", w.in("tablewake.yaml"), "--local", w.in("out"), "--sink", "rows", "--none"}
+	w.refused("no invoice", "`tablewake "+strings.Join(none, " ")+"`")
+	planned, _ := program.Run(t, cli.ExitPlanned, "plan", "-c", w.in("tablewake.yaml"), "--local", w.in("out"))
+	if !strings.Contains(planned, "; or, if that ended with an error, do what the error says\n") {
+		t.Errorf("meanwhile plan says %s", planned)
+	}
+	if text, said := program.Run(t, cli.ExitOK, none...); !strings.Contains(text, "rows: live ") {
+		t.Errorf("it says %s%s", text, said)
+	}
+	if text, _ := program.Run(t, cli.ExitOK, "plan", "-c", w.in("tablewake.yaml"), "--local", w.in("out")); !strings.Contains(text, "= rows") {
+		t.Errorf("plan says %s", text)
+	}
+	w = newItemsWorld(t, "")
+	w.put("items.jsonl", itemLines(3000))
 	w.interrupt()
-	w.completed("rows", 3000)
+	none[2], none[4] = w.in("tablewake.yaml"), w.in("out")
+	if _, said := program.Run(t, cli.ExitUsage, none...); !strings.Contains(said, "--none: the sink rows does not wait: it is filling") {
+		t.Errorf("of a sink that is partly filled it says %s", said)
+	}
+}
+
+// A sink that waited keeps its floor if a narrowing selects nothing. The source of the corrected command is checked
+// against the floor.
+func TestNarrowingWithFloor(t *testing.T) {
+	w := newItemsWorld(t, "")
+	w.put("items.jsonl", bytes.ReplaceAll(itemLines(5), []byte(`}}`), []byte(`},"Type":{"S":"Order"}}`)))
+	w.put("stream.jsonl", []byte(clitest.Order("x", "1")))
+	settings := readFile(t, w.in("tablewake.yaml"))
+	w.put("tablewake.yaml", []byte(strings.ReplaceAll(settings, "  rows: {", "  first: {")))
+	program.Run(t, cli.ExitOK, "replay", "-c", w.in("tablewake.yaml"), "--local", w.in("out"), w.in("stream.jsonl"))
+	w.put("tablewake.yaml", []byte(settings))
+	prepared, _ := program.Run(t, cli.ExitOK, "backfill", "-c", w.in("tablewake.yaml"), "--local", w.in("out"), "--sink", "rows", "--prepare", "-o", "json")
+	var floor struct{ Earliest time.Time }
+	if err := json.Unmarshal([]byte(prepared), &floor); err != nil {
+		t.Fatal(err)
+	}
+	all, shown := w.args, floor.Earliest.Format(time.RFC3339)
+	w.args = slices.Concat(all, []string{"--shown-at", shown, "--type", "Ordr"})
+	w.refused("a typo", "select no item of the source")
+	w.args = slices.Concat(all, []string{"--shown-at", floor.Earliest.Add(-time.Second).Format(time.RFC3339), "--type", "Order"})
+	w.refused("an old source", "and it must be as of "+shown+" or later")
+	w.args = slices.Concat(all, []string{"--shown-at", shown, "--type", "Order"})
+	w.completed("rows", 6)
+}
+
+// An interrupted narrowed backfill continues. It is complete although the second process reads only items that are not
+// selected, because the state has the note that the first process has read a selected item.
+func TestNarrowedBackfillContinues(t *testing.T) {
+	for _, hasNote := range []bool{true, false} {
+		w := newItemsWorld(t, "")
+		orders := bytes.ReplaceAll(itemLines(3000), []byte(`}}`), []byte(`},"Type":{"S":"Order"}}`))
+		w.put("items.jsonl", append(orders, bytes.ReplaceAll(itemLines(3000), []byte(`"S":"`), []byte(`"S":"u`))...))
+		w.args = append(w.args, "--type", "Order")
+		w.interrupt()
+		w.changeRun(func(kept state.Store, run string, p state.Part) {
+			next := p
+			_, digest, _ := strings.Cut(p.Position, ",")
+			next.Position, next.Items, next.Counter = "3000,"+digest, 3000, p.Counter+1
+			if done, err := kept.SetPart(t.Context(), p, next); err != nil || !done {
+				t.Fatal(done, err)
+			}
+			if hasNote {
+				return
+			}
+			if err := kept.RemoveBackfill(t.Context(), snapshot.SelectedRun(run)); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if !hasNote {
+			w.refused("the rest", "select no item of the source")
+			continue
+		}
+		if text, said := program.Run(t, cli.ExitOK, w.args...); !strings.Contains(text, "\nrows: live\n") {
+			t.Errorf("it says %s%s", text, said)
+		}
+	}
+}
+
+// changeRun calls change with the state, and with the run and the part of the stored backfill.
+func (w *itemsWorld) changeRun(change func(kept state.Store, run string, p state.Part)) {
+	w.t.Helper()
+	cfg, err := config.Load(w.in("tablewake.yaml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stores, err := local.Open(w.in("out"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer stores.Close()
+	kept, err := stores.State(w.t.Context(), cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for b, err := range kept.Backfills(w.t.Context()) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for p, err := range kept.Parts(w.t.Context(), b.Run) {
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			change(kept, b.Run, p)
+			return
+		}
+	}
+	w.t.Fatal("no part is stored")
 }
 
 // A type that the conditions of the sinks refuse is refused at once, with the type that was probably meant.

@@ -131,7 +131,8 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshotSource{src, j.narrowing.String()}, nil
+	skipFill := target.BackfillCommand(j.o.CommandLine(j.cfg), strings.Join(j.selection.names(), ","), "--none")
+	return snapshotSource{src, j.narrowing.String(), skipFill}, nil
 }
 
 // digests matches the digests in the name of a source that consists of files of items.
