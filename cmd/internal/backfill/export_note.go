@@ -108,10 +108,9 @@ func (j *job) storeNote(ctx context.Context, oldPart state.Part, n exportNote) e
 	return err
 }
 
-// storedExport returns the path of the stored run's export.
-func (j *job) storedExport() (string, error) {
+// exportPath returns the path of the export that a stored run reads. source is the source of the run.
+func (j *job) exportPath(source string) (string, error) {
 	const folder = "/AWSDynamoDB/"
-	source := j.selection.stored.Source
 	destination, rest, hasFolder := strings.Cut(strings.TrimPrefix(source, "export "), folder)
 	id, _, hasID := strings.Cut(rest, "/")
 	isExport := hasFolder && hasID

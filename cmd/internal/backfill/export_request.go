@@ -20,7 +20,7 @@ import (
 // is interrupted, the same command continues with that export.
 func (j *job) requestExport(ctx context.Context) (string, error) {
 	if j.selection.isStored() {
-		return j.storedExport()
+		return j.exportPath(j.selection.stored.Source)
 	}
 	client := dynamodb.NewFromConfig(j.aws)
 	progress := cli.NewCountProgress(j.streams.Err, "exporting")

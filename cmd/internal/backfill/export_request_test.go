@@ -169,3 +169,20 @@ func TestStartExportOfOtherFlags(t *testing.T) {
 		t.Errorf("of a run that scans it says %v", err)
 	}
 }
+
+// If a narrowing that only this program evaluates selects nothing, the correction reads the same export. An export for
+// which DynamoDB evaluated the narrowing has no other items.
+func TestCorrectionOfStartExport(t *testing.T) {
+	for filter, reads := range map[string]bool{`item.Name.matches("^x")`: true, `item.Name == "x"`: false} {
+		w := newExportWorld(t)
+		w.complete = true
+		j := w.process(&bytes.Buffer{}, func(o *options) { o.narrowing.Filter = filter })
+		if _, err := w.open(t.Context(), j); err != nil {
+			t.Fatal(err)
+		}
+		want := "repeat the command with --export s3://b/AWSDynamoDB/" + w.id(0) + ", which has all items, in place of --start-export;"
+		if text := j.narrowingCorrection(); strings.Contains(text, want) != reads {
+			t.Errorf("%s: it says %s", filter, text)
+		}
+	}
+}

@@ -238,8 +238,8 @@ func (r *result) write(w io.Writer) {
 // snapshotSource reads the items of an export, a scan or files.
 type snapshotSource struct {
 	*snapshot.Source
-	narrowing string // text of the narrowing that may leave out items of the snapshot; "" if there is none
-	skipFill  string // the command that makes the sinks live without items
+	narrowing  string // text of the narrowing that may leave out items of the snapshot; "" if there is none
+	correction string // what to do if the narrowing selects nothing
 }
 
 var errSelectsNothing = errors.New("a sink that is filled by nothing can't be filled again: the sinks are not live")
@@ -248,9 +248,8 @@ func (s snapshotSource) check(ctx context.Context, _ int64) error {
 	if selectsNothing, err := s.SelectsNothing(ctx); err != nil || !selectsNothing {
 		return err
 	}
-	return fmt.Errorf("--type, --key-prefix and --filter select no item of the source (%s): %w; "+
-		"correct the flags, and repeat the command; or, if the table really has no such item: `%s`", s.narrowing,
-		errSelectsNothing, s.skipFill)
+	return fmt.Errorf("--type, --key-prefix and --filter select no item of the source (%s): %w; %s", s.narrowing,
+		errSelectsNothing, s.correction)
 }
 
 func (s snapshotSource) newProgress(w io.Writer, description string) *cli.Progress {

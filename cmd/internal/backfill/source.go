@@ -131,8 +131,7 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	skipFill := target.BackfillCommand(j.o.CommandLine(j.cfg), strings.Join(j.selection.names(), ","), "--none")
-	return snapshotSource{src, j.narrowing.String(), skipFill}, nil
+	return snapshotSource{src, j.narrowing.String(), j.narrowingCorrection()}, nil
 }
 
 // digests matches the digests in the name of a source that consists of files of items.
@@ -199,6 +198,17 @@ func (j *job) condition() pipeline.Condition {
 		return nil
 	}
 	return wider{j.narrowing}
+}
+
+// narrowingCorrection returns what to do if the narrowing selects nothing.
+func (j *job) narrowingCorrection() string {
+	repeat := "correct the flags, and repeat the command"
+	hasAllItems := j.o.startExport && j.narrowing.Expression().Text == "" // DynamoDB has left out no item
+	if path, err := j.exportPath(j.backfill.Source); hasAllItems && err == nil {
+		repeat += " with --export " + path + ", which has all items, in place of --start-export"
+	}
+	return fmt.Sprintf("%s; or, if the table really has no such item: `%s`", repeat,
+		target.BackfillCommand(j.o.CommandLine(j.cfg), strings.Join(j.selection.names(), ","), "--none"))
 }
 
 // withNarrowing returns the name of a source, followed by its narrowing.
