@@ -25,15 +25,15 @@ type Key struct {
 }
 
 // Parse reads the text of --key. An attribute is a string if its type is neither written in the text nor declared in
-// the configuration. table is the prefix of the canonical key; "" if keys have no prefix.
+// the configuration. table is the source table of the item; "" if it is unknown.
 func Parse(text string, cfg *config.Config, table string) (Key, error) {
+	hasPrefix := len(cfg.Source.Tables) > 1
+	if len(cfg.Source.Tables) == 1 {
+		table = cfg.Source.Tables[0].Name
+	}
 	first, _, _ := strings.Cut(text, ",")
 	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary value
-		k := item.Key(text)
-		if _, _, err := k.Decode(); err != nil {
-			return Key{}, cli.Usagef("--key %q: %w; %s", text, err, Usage)
-		}
-		return Key{Canonical: k}, nil
+		return parseCanonical(text, table, hasPrefix)
 	}
 	object := []byte{'{'}
 	for _, part := range splitEscaped(text) {
@@ -47,11 +47,30 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 	if err != nil {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
-	key, err := item.MakeKey(table, attributes)
+	key, err := item.MakeKey(cli.Choose(hasPrefix, table, ""), attributes)
 	if err != nil {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
 	return Key{attributes, key}, nil
+}
+
+// parseCanonical reads a canonical key. If table is known, the key may have the prefix of the table or not. The result
+// has it if hasPrefix is true.
+func parseCanonical(text, table string, hasPrefix bool) (Key, error) {
+	named, _, err := item.Key(text).Decode()
+	switch {
+	case err != nil:
+		return Key{}, cli.Usagef("--key %q: %w; %s", text, err, Usage)
+	case table == "":
+		return Key{Canonical: item.Key(text)}, nil
+	case named != "" && named != table:
+		return Key{}, cli.Usagef("--key %q is a key of the table %s, and not of %s", text, named, table)
+	}
+	values := text[strings.IndexByte(text, '!')+1:]
+	if hasPrefix {
+		values = string(item.AppendEscaped(nil, table)) + "!" + values
+	}
+	return Key{Canonical: item.Key(values)}, nil
 }
 
 // parseAttribute reads NAME=VALUE or NAME:TYPE=VALUE.
@@ -75,9 +94,8 @@ func parseAttribute(text string, cfg *config.Config) (name string, v item.Value,
 }
 
 // Check returns an error if the key names an attribute that is not a key attribute of the table, or if the canonical
-// key has another number of values. Such a key would never match. The patterns of entities name the key attributes.
-func (k Key) Check(cfg *config.Config) error {
-	names := cfg.TableKey()
+// key has another number of values. Such a key would never match. names are the key attributes; nil: they are unknown.
+func (k Key) Check(names []string) error {
 	if names == nil {
 		return nil
 	}

@@ -117,14 +117,10 @@ func (o *options) printer(cfg *config.Config, table config.Table) (explain.Print
 	}
 	selected := selection{mask: mask, entities: cfg.EntitySet()}
 	if o.key != "" {
-		prefix := ""
-		if len(cfg.Source.Tables) > 1 {
-			prefix = table.Name
-		}
-		if selected.key, err = itemkey.Parse(o.key, cfg, prefix); err != nil {
+		if selected.key, err = itemkey.Parse(o.key, cfg, table.Name); err != nil {
 			return explain.Printer{}, err
 		}
-		if err := selected.key.Check(cfg); err != nil {
+		if err := selected.key.Check(cfg.TableKey()); err != nil { // the patterns of entities name the attributes
 			return explain.Printer{}, err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -38,13 +37,8 @@ func newFinder(o *options, cfg *config.Config) (*finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &finder{o: o, cfg: cfg, table: table}
-	prefix := ""
-	if len(cfg.Source.Tables) > 1 {
-		prefix = table.Name
-	}
-	f.key, err = itemkey.Parse(o.key, cfg, prefix)
-	return f, err
+	key, err := itemkey.Parse(o.key, cfg, table.Name)
+	return &finder{o: o, cfg: cfg, table: table, key: key}, err
 }
 
 // item reads the item from the records at paths, or with --live from the source table. Without both it returns a change
@@ -112,9 +106,12 @@ func (f *finder) readTable(ctx context.Context) (found record.Change, err error)
 	if err != nil {
 		return found, err
 	}
-	for name := range f.key.Attributes.All() {
-		if !slices.Contains(described.Keys, name) {
-			return found, cli.Usagef("--key: %s is not a key attribute of %s; %s", name, f.table.Name, itemkey.Usage)
+	if err := f.key.Check(described.Keys); err != nil {
+		return found, err
+	}
+	for _, name := range described.Keys {
+		if _, isGiven := f.key.Attributes.Get(name); f.key.Attributes.Exists() && !isGiven {
+			return found, cli.Usagef("--key: the key attribute %s of %s is missing; %s", name, f.table.Name, itemkey.Usage)
 		}
 	}
 	d := f.o.Decoder(f.cfg)
