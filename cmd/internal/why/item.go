@@ -117,11 +117,33 @@ func (f *finder) readTable(ctx context.Context) (found record.Change, err error)
 	d := f.o.Decoder(f.cfg)
 	d.Table = f.table.Name
 	o := run.SnapshotOptions(f.cfg, d, described.Keys)
-	items, err := run.NewTableLookup(client, table, o, run.NewBudget(0)).Read(ctx, []item.Key{f.key.Canonical})
+	reads := &limitedReads{client, f.table.Name, maxReads}
+	items, err := run.NewTableLookup(reads, table, o, run.NewBudget(0)).Read(ctx, []item.Key{f.key.Canonical})
 	if err != nil {
 		return found, err
 	}
 	return items[0].Change, items[0].Err
+}
+
+// maxReads is how often a throttled read is sent, each time with the retries of the SDK.
+const maxReads = 3
+
+// limitedReads ends the repetition of a throttled read, which has no end in an audit.
+type limitedReads struct {
+	*dynamodb.Client
+	table string
+	left  int // number of requests that may still be sent
+}
+
+// BatchGetItem sends a request, or returns an error if no more may be sent.
+func (l *limitedReads) BatchGetItem(
+	ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
+	if l.left == 0 {
+		return nil, fmt.Errorf("the table %s throttles the read: repeat the command later", l.table)
+	}
+	l.left--
+	return l.Client.BatchGetItem(ctx, in, o...)
 }
 
 // change returns a change of the item, as if a stream had sent it.

@@ -1,11 +1,13 @@
 package why
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -18,13 +20,18 @@ const (
 )
 
 // serveTable serves a DynamoDB table with the key attributes PK and SK, whose only item has PK=ORDER#1 and SK=A.
-func serveTable(t *testing.T) {
+// batchGet, if not nil, answers each BatchGetItem instead.
+func serveTable(t *testing.T, batchGet http.HandlerFunc) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".DescribeTable") {
 			_, _ = io.WriteString(w, `{"Table":{"TableStatus":"ACTIVE","KeySchema":[`+
 				`{"AttributeName":"SK","KeyType":"RANGE"},{"AttributeName":"PK","KeyType":"HASH"}]}}`)
+			return
+		}
+		if batchGet != nil {
+			batchGet(w, r)
 			return
 		}
 		body, err := io.ReadAll(r.Body)
@@ -62,7 +69,7 @@ func findLive(t *testing.T, text, key string) (foundItem, error) {
 
 // A canonical key finds its item with and without the prefix of the table, whether keys have this prefix or not.
 func TestItem_CanonicalKey(t *testing.T) {
-	serveTable(t)
+	serveTable(t, nil)
 	for text, prefix := range map[string]string{oneTable: "", twoTables: "orders!"} {
 		for _, key := range []string{"ORDER%231,A", "orders!ORDER%231,A", "PK=ORDER#1,SK=A"} {
 			found, err := findLive(t, text, key)
@@ -79,7 +86,7 @@ func TestItem_CanonicalKey(t *testing.T) {
 
 // A key that the table cannot have is refused, with what is wrong in it.
 func TestItem_WrongKey(t *testing.T) {
-	serveTable(t)
+	serveTable(t, nil)
 	for key, want := range map[string]string{
 		"ORDER%231":           "ORDER%231 is not a key of the table, whose key is PK, SK",
 		"PK=ORDER#1":          "the key attribute SK of orders is missing",
@@ -91,5 +98,35 @@ func TestItem_WrongKey(t *testing.T) {
 				t.Errorf("--key %s: %v, want %s", key, err, want)
 			}
 		}
+	}
+}
+
+// If the table throttles the read, why repeats it a few times, and then ends with an error.
+func TestItem_Throttled(t *testing.T) {
+	var requests atomic.Int64
+	for name, answer := range map[string]http.HandlerFunc{
+		"refused": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","message":"slow down"}`)
+		},
+		"not processed": func(w http.ResponseWriter, r *http.Request) {
+			var in struct{ RequestItems json.RawMessage }
+			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+				t.Error(err)
+			}
+			_, _ = io.WriteString(w, `{"Responses":{},"UnprocessedKeys":`+string(in.RequestItems)+`}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests.Store(0)
+			serveTable(t, func(w http.ResponseWriter, r *http.Request) {
+				requests.Add(1)
+				answer(w, r)
+			})
+			_, err := findLive(t, oneTable, "ORDER%231,A")
+			if err == nil || !strings.Contains(err.Error(), "orders throttles the read") || requests.Load() < 2 {
+				t.Errorf("%d requests, %v", requests.Load(), err)
+			}
+		})
 	}
 }
