@@ -11,7 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -155,8 +154,8 @@ func (q Request) compareSinks(ctx context.Context, plans []pipeline.RouteTrace) 
 		if err := compareSink(ctx, &q.Item, s, audited[s.Name], plans[i], &sink); err != nil {
 			return results, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		if !q.HasImage && s.KeepsState() {
-			sink.Note = cli.Choose(len(sink.Findings) == 0, "no record of the item was read: its places are unknown", "")
+		if !q.HasImage && s.KeepsState() && len(sink.Findings) == 0 {
+			sink.Note = "no record of the item was read: its places are unknown"
 		}
 		stage, isUnfilled := stages[s.Name]
 		if isUnfilled {
