@@ -21,7 +21,8 @@ func compare(x expectation, got entries, identity []string) (lines []string) {
 	// pair finds partners for the entries of want that have none: the first free entry of got that is the same.
 	pair := func(same func(w, g item.Value) bool) {
 		for i, w := range want.list {
-			isPartner := func(g entry) bool { return g.name == w.name && same(w.value, g.value) }
+			// objects in a list have no names, and are compared by their contents
+			isPartner := func(g entry) bool { return (!want.named || g.name == w.name) && same(w.value, g.value) }
 			for j, g := range got.list {
 				if partners[i] < 0 && isPartner(g) && !slices.Contains(partners, j) {
 					partners[i] = j
