@@ -124,7 +124,7 @@ func (o *outcome) changeValues(changes []archive.Entry) (out entries) {
 			images = pick(line, []string{"keys"})
 		}
 		v.list = append(v.list, entriesOf(images).list...)
-		out.add("", v.value())
+		out.add("", canonicalNumbers(v.value()))
 	}
 	return out
 }

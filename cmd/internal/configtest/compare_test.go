@@ -54,3 +54,29 @@ func TestCompare_ListOfObjects(t *testing.T) {
 		}
 	}
 }
+
+// Numbers are compared by value, and shown as they are written. A number that DynamoDB cannot store equals no other one.
+func TestCompare_Numbers(t *testing.T) {
+	for _, c := range []struct{ want, got, line string }{
+		{"10.50", "10.5", ""},
+		{"1e2", "100", ""},
+		{"10.50", "11", "    score: want 10.50, got 11"},
+		{"1e200", "1e200", ""},
+		{"-1e200", "1e200", "    score: want '-1e200', got '1e200'"},
+		{"0", "1e200", "    score: want 0, got '1e200'"},
+		{"0", "1e-200", "    score: want 0, got '1e-200'"},
+		{"12345678901234567890123456789012345678", "123456789012345678901234567890123456789", "    score: want 12345678901234567890123456789012345678, got '123456789012345678901234567890123456789'"},
+	} {
+		want, problems := readPlain("score: "+c.want, false)
+		if len(problems) > 0 {
+			t.Errorf("%s: %v", c.want, problems)
+			continue
+		}
+		x := expectation{section: documents, contents: entries{named: true, list: []entry{{"id", want}}}}
+		got := entries{named: true, list: []entry{{"id", plainJSON([]byte(`{"score":` + c.got + `}`))}}}
+		lines := compare(x, got, nil)
+		if isDifferent := c.line != ""; len(lines) > 0 != isDifferent || isDifferent && !slices.Contains(lines, c.line) {
+			t.Errorf("%s and %s: %q, want %q", c.want, c.got, lines, c.line)
+		}
+	}
+}

@@ -110,9 +110,9 @@ func (o *outcome) aggregateRows(ctx context.Context, name string) (out entries, 
 // rowValue converts a row, without ownAttribute and with its key attributes first. name is the sink or the table of the
 // row.
 func (o *outcome) rowValue(name string, r view.Row) item.Value {
-	keyNames := o.keyNames(name)
-	row := entriesOf(pick(r.Item.Value(), keyNames))
-	for name, v := range r.Item.All() {
+	keyNames, attributes := o.keyNames(name), canonicalNumbers(r.Item.Value())
+	row := entriesOf(pick(attributes, keyNames))
+	for name, v := range attributes.Members() {
 		if name != ownAttribute && !slices.Contains(keyNames, name) {
 			row.add(name, v)
 		}

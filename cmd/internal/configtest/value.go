@@ -129,7 +129,32 @@ func readJSON(c *jsoncursor.Cursor) item.Value {
 		c.Value()
 		return item.NullValue()
 	}
-	return item.RawValue(item.KindN, c.Value())
+	return plainNumber(c.Value())
+}
+
+// plainNumber converts a number of plain JSON. A number that DynamoDB cannot store becomes a text, because an N cannot
+// hold it.
+func plainNumber(text []byte) item.Value {
+	if _, err := decimal.Parse(text); err != nil {
+		return item.RawValue(item.KindS, text)
+	}
+	return item.RawValue(item.KindN, text)
+}
+
+// canonicalNumbers returns v with its numbers as DynamoDB returns them: 10.5 for 10.50.
+func canonicalNumbers(v item.Value) item.Value {
+	switch v.Kind() {
+	case item.KindN:
+		d, _ := v.Number()
+		return item.NumberValue(d)
+	case item.KindM, item.KindL:
+		es := entriesOf(v)
+		for i := range es.list {
+			es.list[i].value = canonicalNumbers(es.list[i].value)
+		}
+		return es.value()
+	}
+	return v
 }
 
 // marks are the keys that give a value its DynamoDB type: {$SS: [a]} is {"SS": ["a"]} in DynamoDB JSON.
@@ -181,10 +206,10 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) item.Value {
 	_, err := decimal.Parse(text)
 	if oddNumber.MatchString(text) {
 		f.Fail(at, hint, "%s is not a decimal number as DynamoDB writes them", text)
-	} else if err != nil {
+	} else if typed && err != nil {
 		f.Fail(at, hint, "%s is not a number of DynamoDB's: %v", text, err)
 	}
-	return item.RawValue(item.KindN, []byte(text))
+	return plainNumber([]byte(text))
 }
 
 // parseMarked reads the value after a mark, such as $SS. The value is written in DynamoDB JSON.

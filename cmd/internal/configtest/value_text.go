@@ -20,8 +20,7 @@ func valueText(v item.Value) string {
 		text, _ := v.Text()
 		return scalarText(text)
 	case item.KindN:
-		d, _ := v.Number()
-		return d.String()
+		return string(v.Raw())
 	case item.KindBOOL, item.KindNULL:
 		return string(v.AppendJSON(nil))
 	case item.KindB:
@@ -33,10 +32,11 @@ func valueText(v item.Value) string {
 		return "{$M: " + join(v, strconv.Quote, item.Value.String) + "}" // JSON is YAML
 	case item.KindL:
 		return join(v, nil, valueText)
-	case item.KindBS:
-		return "{$BS: " + join(v, nil, func(e item.Value) string { return string(e.AppendJSON(nil)) }) + "}"
+	case item.KindSS:
+		return "{$SS: " + join(v, nil, valueText) + "}"
 	}
-	return "{$" + v.Kind().String() + ": " + join(v, nil, valueText) + "}"
+	elements := join(v, nil, func(e item.Value) string { return string(e.AppendJSON(nil)) })
+	return "{$" + v.Kind().String() + ": " + elements + "}"
 }
 
 // isMarked reports whether an M would be read as a marked value, because its only name is $S, $N, ...
