@@ -42,9 +42,10 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	held := &heldKeys{cfg: cfg, stores: stores, flags: o.CommandFlags}
 	opened := make([]Sink, len(specs))
 	for i, spec := range specs {
+		birth := births[spec.Name]
 		b := base{
-			cfg: cfg, spec: spec, birth: births[spec.Name], mask: m, heldKeys: held, savedRecords: o.SavedRecords,
-			dryRun:           o.DryRun,
+			cfg: cfg, spec: spec, birth: birth, neverStarted: stateStore != nil && birth == "",
+			mask: m, heldKeys: held, savedRecords: o.SavedRecords, dryRun: o.DryRun,
 			repairQueue:      new(rowqueue.Queue[state.Row]),
 			groupConcurrency: cmp.Or(o.GroupConcurrency, defaultGroupConcurrency),
 			filters:          sinks.OnlyFilters(o.Extensions...),

@@ -281,7 +281,7 @@ func (b *base) rowsAt(
 		return nil, err
 	}
 	stored, err := in.StoredRows(ctx, t, keys)
-	if errors.Is(err, view.ErrNoTable) && b.birth == "" {
+	if errors.Is(err, view.ErrNoTable) && b.neverStarted {
 		return make([]view.StoredRow, len(keys)), nil
 	}
 	return stored, err
@@ -310,6 +310,7 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		Verdict: Equal, FoundText: "nothing"}
 	isLive := st.Exists && !st.Tombstone
 	isForeign := st.Exists && !s.isOwn(st)
+	f.hasOtherVersion = isForeign || st.Exists && c != nil && st.Source != c.Key
 	switch {
 	case isForeign && p.expected:
 		f.Verdict, f.FoundText = Wrong, fmt.Sprintf("a row of %s of the pipeline %s",

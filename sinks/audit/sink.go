@@ -108,6 +108,10 @@ type Finding struct {
 	Reason      string         `json:"why,omitempty"`     // reason of Held or Skipped
 	Command     string         `json:"command,omitempty"` // the command that repairs the cause of Held
 	Waiting     []WaitingClaim `json:"-"`                 // claims that wait for the row
+	// Unread means that the sink has a newer change of the item than the saved records: see Options.SavedRecords.
+	Unread bool `json:"-"`
+
+	hasOtherVersion bool // Version belongs to another sink or to another item
 }
 
 // WaitingClaim is a claim that waits for a row.
@@ -146,8 +150,9 @@ type Options struct {
 	// AllowUnfilled means that Open also opens sinks that wait for their backfill or are being filled. Default: Open
 	// returns an error for these sinks.
 	AllowUnfilled bool
-	// SavedRecords means that an item is the last state in saved records. The records may end before the change that a
-	// sink has; then the item is not compared with that sink. Default: an item is as in the table.
+	// SavedRecords means that an item is the last state in saved records or in a snapshot. The records may lack a newer
+	// change that a sink has; then the item is not compared with that sink. The state in a snapshot, with Change.Backfill,
+	// is always compared. Default: an item is as in the table.
 	SavedRecords     bool
 	DryRun           bool // Repair writes nothing, and returns the write that it would make
 	GroupConcurrency int  // groups that RepairGroups repairs concurrently. Default: 16

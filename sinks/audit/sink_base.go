@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -22,6 +23,7 @@ type base struct {
 	cfg              *config.Config
 	spec             config.Sink
 	birth            string // birth of the sink's output, its recorded identity; "" if births are not recorded
+	neverStarted     bool   // births are recorded, and the sink's output has none
 	planner          planner
 	mask             *mask.Mask
 	heldKeys         *heldKeys
@@ -144,9 +146,9 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return text
 }
 
-// ReasonUnread is the Finding.Reason of an item that a sink has in a newer state than the saved records. What the item
-// is now is unknown, and a repair would write an older state of it.
-const ReasonUnread = "the sink has a newer change of the item than the records"
+// reasonUnread begins the Reason of an Unread finding. What the item is now is unknown, and a repair would write an
+// older state of it.
+const reasonUnread = "the sink has a newer change of the item than the records"
 
 // completeFindings sets the item of each finding. It also sets the verdicts that follow from the item: Stale, Skipped
 // if a change of the item was not read or the item may have expired, and Held if a dead letter or a quarantined key
@@ -155,7 +157,7 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 	if c == nil {
 		return fs, nil
 	}
-	hasUnreadChange := b.savedRecords && newestVersion(fs).Compare(c.Version) > 0
+	hasUnreadChange := b.savedRecords && !isSnapshotState(c) && newestVersion(fs).Compare(c.Version) > 0
 	for i := range fs {
 		f := &fs[i]
 		f.Item = c.Key
@@ -164,7 +166,8 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 		}
 		switch {
 		case f.Verdict.Differs() && hasUnreadChange:
-			f.Underlying, f.Verdict, f.Reason = f.Verdict, Skipped, ReasonUnread
+			f.Underlying, f.Verdict, f.Unread = f.Verdict, Skipped, true
+			f.addReason(reasonUnread)
 		case f.Verdict == Extra && b.mayHaveExpired(c):
 			f.Verdict, f.Reason = Skipped,
 				"the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
@@ -183,6 +186,10 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 	return fs, nil
 }
 
+// isSnapshotState reports whether c is the state of an item in a snapshot of the table, or its absence from a snapshot.
+// Its version is older than every record of the stream. So a newer version in a sink does not show an unread record.
+func isSnapshotState(c *record.Change) bool { return c.Backfill || !c.Removed() && c.FromSnapshot() }
+
 // isVersionKnown reports whether the version of a change is known. The version is unknown if a read of the table did
 // not find the item.
 func isVersionKnown(c *record.Change) bool { return c.Sequence != "0" }
@@ -199,7 +206,12 @@ func (b *base) mayHaveExpired(c *record.Change) bool {
 // setHeld changes the verdict to Held, and puts reason before the present reason of f. command is the command that
 // repairs the cause.
 func (f *Finding) setHeld(reason, command string) {
-	f.Underlying, f.Verdict, f.Command = f.Verdict, Held, command
+	f.Underlying, f.Verdict, f.Command = cmp.Or(f.Underlying, f.Verdict), Held, command
+	f.addReason(reason)
+}
+
+// addReason puts reason before the present reason of f.
+func (f *Finding) addReason(reason string) {
 	if f.Reason != "" {
 		reason += "; " + f.Reason
 	}
@@ -238,22 +250,23 @@ func MarkStale(fs []Finding) {
 func newestVersion(fs []Finding) (newest record.Version) {
 	for i := range fs {
 		f := &fs[i]
-		if f.Owner == "" && f.Version.Compare(newest) > 0 {
+		if f.hasItemsVersion() && f.Version.Compare(newest) > 0 {
 			newest = f.Version
-		}
-		if f.Guard.Compare(newest) > 0 {
-			newest = f.Guard
 		}
 	}
 	return newest
 }
 
+// hasItemsVersion reports whether the version of f belongs to a change of the item in this sink.
+func (f *Finding) hasItemsVersion() bool {
+	return f.Kind != Owner && f.Kind != Group && !f.hasOtherVersion
+}
+
 // markStale changes a Wrong finding to Stale if newest, the newest known version of the item, is newer than the
 // finding. Then the sink missed a change, which explains the difference.
 func (f *Finding) markStale(newest record.Version) {
-	hasItemsVersion := f.Kind != Owner && f.Kind != Group && f.Owner == ""
 	isExplained := f.Reason != ""
-	if f.Verdict == Wrong && hasItemsVersion && !isExplained && f.Version.Compare(newest) < 0 {
+	if f.Verdict == Wrong && f.hasItemsVersion() && !isExplained && f.Version.Compare(newest) < 0 {
 		f.Verdict = Stale
 	}
 }

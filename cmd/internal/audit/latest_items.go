@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"strings"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
@@ -20,8 +21,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// latestItems has the last state of each item in saved records. It stores these items in a SQLite file. It is a
-// snapshot with a single part, and a [run.Lookup].
+// latestItems has the last state of each item in saved records and in a snapshot. It stores these items in a SQLite
+// file. It is a snapshot with a single part, and a [run.Lookup].
 type latestItems struct {
 	db            *sql.DB
 	decoder       record.DecoderOptions
@@ -29,6 +30,8 @@ type latestItems struct {
 	items         int64
 	sum           hash.Hash // hash of the keys and versions of the decoded changes
 	hasUnknownKey bool      // some record has an undecodable key: an item may exist without a known record
+	hasSnapshot   bool      // all items of a snapshot of the table were added
+	snapshotTime  time.Time // time of the snapshot; zero if unknown
 }
 
 var (
@@ -39,10 +42,10 @@ var (
 // latestPageSize is the maximum number of items in a page of a latestReader.
 const latestPageSize = 256
 
-// openLatest reads saved records into a file at path. It returns an error if a record that writes an item has no new
-// image, because the record does not show the item.
+// openLatest makes a file at path, and calls read to add saved records. It returns an error if a record that writes an
+// item has no new image, because the record does not show the item.
 func openLatest(
-	ctx context.Context, path, source string, decoder record.DecoderOptions, read func(do func(*record.Page) error) error,
+	ctx context.Context, path, source string, decoder record.DecoderOptions, read func(*latestItems) error,
 ) (_ *latestItems, err error) {
 	escaped := strings.ReplaceAll(path, "?", "%3f")
 	db, err := sql.Open("sqlite", "file:"+escaped+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
@@ -60,14 +63,22 @@ func openLatest(
 		`DROP TABLE IF EXISTS items; CREATE TABLE items (key TEXT PRIMARY KEY, version TEXT NOT NULL, there INTEGER NOT NULL, record BLOB NOT NULL) WITHOUT ROWID`); err != nil {
 		return nil, err
 	}
-	if err := read(func(page *record.Page) error { return l.add(ctx, page) }); err != nil {
+	if err := read(l); err != nil {
 		return nil, err
 	}
 	return l, db.QueryRowContext(ctx, `SELECT count(*) FROM items WHERE there`).Scan(&l.items)
 }
 
+// recordTimeError is the largest assumed error of the time of a record, which is rounded.
+const recordTimeError = time.Minute
+
+// isBeforeSnapshot reports whether the snapshot of the table already has the change c.
+func (l *latestItems) isBeforeSnapshot(c *record.Change) bool {
+	return !c.FromSnapshot() && !c.Time.IsZero() && c.Time.Before(l.snapshotTime.Add(-recordTimeError))
+}
+
 // add stores each change of a page, and the error of each undecodable record. It skips a change or an error if
-// something newer is stored for the same item.
+// something newer is stored for the same item, and a change that is older than the snapshot.
 func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -80,13 +91,16 @@ func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 			return fmt.Errorf(
 				"a record of the item %s has no new image: an audit needs records with NEW_AND_OLD_IMAGES or NEW_IMAGE", c.Key)
 		}
+		fmt.Fprintf(l.sum, "%s %s\n", c.Key, c.Version)
+		if l.isBeforeSnapshot(c) {
+			continue
+		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
 			SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version > items.version`,
 			string(c.Key), c.Version.String(), !c.Removed(), c.RecordJSON())
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(l.sum, "%s %s\n", c.Key, c.Version)
 	}
 	for _, e := range page.Errors {
 		if e.Key == "" {
@@ -213,11 +227,14 @@ func (l *latestItems) readItem(ctx context.Context, key item.Key) (found run.Ite
 	return found, nil
 }
 
-// removeOf returns a REMOVE of an item that has no records. The names of the key attributes are invented.
+// removeOf returns a REMOVE of an item that has no records. The names of the key attributes are invented. With a
+// snapshot, the item does not exist at the time of the snapshot.
 func (l *latestItems) removeOf(k item.Key) (record.Change, error) {
 	keys, err := itemkey.Nameless(k)
 	if err != nil {
 		return record.Change{}, fmt.Errorf("it is stored under a key that no table has: %w", err)
 	}
-	return itemkey.Change(l.decoder, "REMOVE", record.KeysOnly, keys, item.Image{})
+	c, err := itemkey.Change(l.decoder, "REMOVE", record.KeysOnly, keys, item.Image{})
+	c.Backfill = l.hasSnapshot
+	return c, err
 }

@@ -1,9 +1,11 @@
 package audit
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -11,7 +13,7 @@ import (
 
 // A folder may hold entries under keys that cannot be decoded. The other items are read.
 func TestLatest_KeysOfNoItem(t *testing.T) {
-	none := func(func(*record.Page) error) error { return nil }
+	none := func(*latestItems) error { return nil }
 	l, err := openLatest(t.Context(), filepath.Join(t.TempDir(), "items.db"), "records", record.DecoderOptions{Table: "shop"}, none)
 	if err != nil {
 		t.Fatal(err)
@@ -26,5 +28,47 @@ func TestLatest_KeysOfNoItem(t *testing.T) {
 	}
 	if items[1].Err != nil || !items[1].Change.Removed() {
 		t.Errorf("an item that is not there: %+v", items[1])
+	}
+}
+
+// A snapshot has the state of the table at its time. Only later records change this state. An item that the snapshot
+// does not have was removed before.
+func TestLatest_Snapshot(t *testing.T) {
+	at := time.Date(2026, 11, 21, 9, 53, 0, 0, time.UTC)
+	decoder := record.DecoderOptions{Table: "shop", EpochZero: true}
+	line := func(pk, state string, at time.Time) string {
+		return fmt.Sprintf(`{"eventName":"MODIFY","dynamodb":{"Keys":{"PK":{"S":%[1]q}},"SequenceNumber":"%024[2]d","ApproximateCreationDateTime":%[2]d,`+
+			`"StreamViewType":"NEW_IMAGE","NewImage":{"PK":{"S":%[1]q},"State":{"S":%[3]q}}}}`+"\n", pk, at.Unix(), state)
+	}
+	hour := time.Hour
+	l, err := openLatest(t.Context(), filepath.Join(t.TempDir(), "items.db"), "records", decoder, func(l *latestItems) error {
+		items := record.NewSnapshotDecoder(record.SnapshotOptions{DecoderOptions: decoder, Keys: []string{"PK"}})
+		lines := `{"Item":{"PK":{"S":"older"},"State":{"S":"snapshot"}}}` + "\n" + `{"Item":{"PK":{"S":"newer"},"State":{"S":"snapshot"}}}`
+		if err := l.add(t.Context(), items.DecodeLines([]byte(lines))); err != nil {
+			return err
+		}
+		l.hasSnapshot, l.snapshotTime = true, at
+		return l.add(t.Context(), record.NewDecoder(decoder).DecodeLines([]byte(line("older", "record", at.Add(-hour))+
+			line("newer", "record", at.Add(hour))+line("removed", "record", at.Add(-hour)))))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	items, err := l.Read(t.Context(), []item.Key{"older", "newer", "removed", "never"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct {
+		state    string
+		snapshot bool
+	}{{`"snapshot"`, true}, {`"record"`, false}, {"", true}, {"", true}} {
+		c, state := &items[i].Change, ""
+		if v, ok := c.New.Get("State"); ok {
+			state = string(v.AppendJSON(nil))
+		}
+		if fromSnapshot := c.Backfill || c.FromSnapshot(); state != want.state || fromSnapshot != want.snapshot || c.Removed() != (state == "") || c.Removed() && !c.Backfill {
+			t.Errorf("%s: %q of %v, removed %v, want %+v", c.Key, state, c.Version, c.Removed(), want)
+		}
 	}
 }

@@ -116,9 +116,7 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 		names = append(names, j.o.export)
 	}
 	items, err := openLatest(ctx, filepath.Join(dir, "items.db"), strings.Join(names, ", "), j.o.Decoder(j.cfg),
-		func(do func(*record.Page) error) error {
-			return j.readRecords(ctx, paths, do)
-		})
+		func(l *latestItems) error { return j.readRecords(ctx, paths, l) })
 	if err != nil {
 		return err
 	}
@@ -127,12 +125,15 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	return nil
 }
 
-// readRecords calls do with each decoded page: first of the export of --export, then of the saved records in paths.
-func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.Page) error) error {
+// readRecords adds the items of the export of --export to l, and then the saved records in paths.
+func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) error {
+	do := func(page *record.Page) error { return l.add(ctx, page) }
 	if j.o.export != "" {
-		if err := j.readExport(ctx, do); err != nil {
+		info, err := j.readExport(ctx, do)
+		if err != nil {
 			return err
 		}
+		l.hasSnapshot, l.snapshotTime = true, info.Time
 	}
 	if len(paths) == 0 {
 		return nil
@@ -160,26 +161,26 @@ func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.P
 		exportPath)
 }
 
-// readExport calls do with the decoded pages of the export of --export.
-func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error {
+// readExport calls do with the decoded pages of the export of --export. It returns the description of the export.
+func (j *job) readExport(ctx context.Context, do func(*record.Page) error) (info snapshot.Info, err error) {
 	if len(j.o.tableKeys) == 0 {
-		return cli.Usagef(
+		return info, cli.Usagef(
 			"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
 	}
 	snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), fullExport)
 	if err != nil {
-		return err
+		return info, err
 	}
 	for _, part := range snap.Parts() {
 		r, err := snap.Open(ctx, part.ID, "")
 		if err != nil {
-			return err
+			return info, err
 		}
 		if err := errors.Join(j.readPages(ctx, r, do), r.Close()); err != nil {
-			return err
+			return info, err
 		}
 	}
-	return nil
+	return snap.Info(), nil
 }
 
 // readPages calls do with the decoded pages of r. If reading r fails, do still gets the records before the error.

@@ -75,8 +75,9 @@ func (a *auditRun) compareGroups(ctx context.Context, n int, groups audit.GroupS
 func (a *auditRun) reportFinding(sink int, f *audit.Finding) error {
 	t := &a.work.Tally.Sinks[sink]
 	t.Findings[f.Verdict]++
-	if f.Reason == audit.ReasonUnread {
-		t.addNote("items have newer changes than the records: name all records that the folder was made from")
+	if f.Unread {
+		t.addNote("items have newer changes than the records: name the records of these changes, too, " +
+			"or a later export of the table (--export)")
 	}
 	return a.report.add(line{Sink: a.o.Sinks[sink].Name(), Finding: f})
 }

@@ -1,0 +1,166 @@
+package audit_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/view"
+)
+
+// compareSaved compares an item with a sink, as an audit with saved records does.
+func (w *world) compareSaved(name string, c *record.Change, places ...audit.Entry) []audit.Finding {
+	w.t.Helper()
+	fs, err := w.open(audit.Options{SavedRecords: true})[name].Compare(w.t.Context(), c, places)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return fs
+}
+
+// record returns the change of a record of the stream.
+func (w *world) record(line string) *record.Change {
+	w.t.Helper()
+	c, err := record.OneChange(w.decoder().DecodeLines([]byte(line)), nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &c
+}
+
+// A sink that has a newer change than the last record of an item is not compared. The finding keeps its difference and
+// the reason for it.
+func TestUnreadRecord(t *testing.T) {
+	w := newWorld(t, shop)
+	read := w.change("P0", product(0, "N0", 1))
+	w.send(read, w.change("P0", product(0, "N0", 2)))
+	c := w.record(read)
+	c.Op, c.EventName = record.Snapshot, "SNAPSHOT"
+	for _, name := range []string{"products", "documents", "shelves"} {
+		for _, f := range w.compareSaved(name, c) {
+			if f.Verdict != audit.Skipped || f.Underlying != audit.Wrong || !f.Unread {
+				t.Errorf("%s: %+v, want a skipped finding", name, f)
+			}
+		}
+	}
+
+	// The records of another item are not given.
+	row := audit.Entry{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}
+	gone := audit.Removal(c)
+	gone.Version, gone.Sequence = record.Version{}, "0"
+	if fs := w.compareSaved("products", gone, row); len(fs) != 1 || !fs[0].Unread || fs[0].Underlying != audit.Extra {
+		t.Errorf("an item without a record: %+v", fs)
+	}
+}
+
+// A snapshot has the state of the table. Its version is older than every record of the stream, and so proves nothing.
+func TestUnreadRecord_Snapshot(t *testing.T) {
+	w := newWorld(t, shop)
+	w.put("P0", product(0, "N0", 1))
+	w.sql(1, `UPDATE "_tw_views" SET item = replace(item, '"N0"', '"NX"') WHERE source = 'P0' AND view = 'products'`)
+	if fs := w.compareSaved("products", w.snapshot("P0")); len(fs) != 1 || fs[0].Verdict != audit.Wrong {
+		t.Errorf("a damaged row: %+v, want wrong", fs)
+	}
+
+	row := audit.Entry{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}
+	gone := audit.Removal(w.snapshot("P0")) // the snapshot does not have the item
+	if fs := w.compareSaved("products", gone, row); len(fs) != 1 || fs[0].Verdict != audit.Extra {
+		t.Errorf("a row of a removed item: %+v, want extra", fs)
+	}
+}
+
+// A row of another sink has the version of another item. It does not prove that a record was not read.
+func TestUnreadRecord_OtherSink(t *testing.T) {
+	w := newWorld(t, shop)
+	read := w.change("P0", product(0, "N0", 1))
+	w.send(read)
+	w.put("P1", product(1, "N1", 1))
+	c := w.record(read)
+	c.Op, c.EventName = record.Snapshot, "SNAPSHOT"
+	newer := c.Clone()
+	w.seq += 100
+	newer.Version = w.record(w.change("P2", product(2, "N2", 1))).Version
+	w.sql(1, `UPDATE "_tw_views" SET view = 'other', version = ? WHERE source = 'P0' AND view = 'products'`, newer.Version.String())
+	if fs := w.compareSaved("products", c); len(fs) != 1 || fs[0].Verdict != audit.Wrong || !strings.Contains(fs[0].FoundText, "a row of other") {
+		t.Errorf("a row of another sink: %+v, want wrong", fs)
+	}
+	w.sql(1, `UPDATE "_tw_views" SET view = 'products', source = 'P8' WHERE source = 'P0' AND view = 'other'`)
+	if fs := w.compareSaved("products", c); len(fs) != 1 || fs[0].Verdict != audit.Wrong || fs[0].Owner != "P8" {
+		t.Errorf("a row of another item: %+v, want wrong", fs)
+	}
+}
+
+// A tombstone of another item has the version of the other item.
+func TestUnreadRecord_OtherTombstone(t *testing.T) {
+	w := newWorld(t, shop)
+	read := w.change("P0", product(0, "N0", 1))
+	w.send(read)
+	c := w.record(read)
+	c.Op, c.EventName = record.Snapshot, "SNAPSHOT"
+	other := w.record(w.change("P8", product(8, "N8", 1)))
+	w.sql(1, `UPDATE "_tw_views" SET item = NULL, attributes = NULL, source = 'P8', version = ? WHERE source = 'P0' AND view = 'products'`, other.Version.String())
+	if fs := w.compareSaved("products", c); len(fs) != 1 || fs[0].Verdict != audit.Missing {
+		t.Errorf("a tombstone of another item: %+v, want missing", fs)
+	}
+}
+
+// The finding of an unread record has all reasons, and the verdict that it has without them.
+func TestUnreadRecord_Reasons(t *testing.T) {
+	w := newWorld(t, shop)
+	read := w.change("P1", product(1, "Ann", 1))
+	w.send(read)
+	c := w.record(read)
+	c.Op, c.EventName = record.Snapshot, "SNAPSHOT"
+	c.Version = record.Version{} // of an older record
+	letters, err := w.stores.DeadLetters(t.Context(), w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	letter := pipeline.DeadLetter{Sink: "products", Pipeline: w.cfg.Name, Key: c.Key, Version: c.Version, Class: "write", Raw: []byte("{}")}
+	if err := letters.Put(t.Context(), []pipeline.DeadLetter{letter}); err != nil {
+		t.Fatal(err)
+	}
+	w.sql(1, `UPDATE "_tw_views" SET item = replace(item, 'Ann', 'Eve') WHERE source = 'P1' AND view = 'products'`)
+	fs := w.compareSaved("products", c)
+	if len(fs) != 1 || fs[0].Verdict != audit.Held || fs[0].Underlying != audit.Wrong || !fs[0].Unread ||
+		fs[0].Reason != "dead letters: 1; the sink has a newer change of the item than the records" {
+		t.Errorf("an unread record and a dead letter: %+v", fs)
+	}
+}
+
+// noState has stores that record no births.
+type noState struct{ sinks.Stores }
+
+func (noState) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
+
+// A sink that never started has no row. If births are not recorded, a missing table is an error.
+func TestMissingTable(t *testing.T) {
+	w := newWorld(t, shop)
+	c := *w.snapshot("P0")
+	open := func(stores sinks.Stores) []audit.Sink {
+		opened, err := audit.Open(t.Context(), w.cfg, stores, audit.Options{Sinks: []string{"products"}, AllowUnfilled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opened
+	}
+	looking, err := local.Open(t.TempDir(), local.LookOnly())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = looking.Close() }()
+	if _, err := open(looking)[0].Compare(t.Context(), &c, []audit.Entry{{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}}); err != nil {
+		t.Errorf("a sink that never started: %v", err)
+	}
+	if _, err := open(noState{looking})[0].Compare(t.Context(), &c, []audit.Entry{{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}}); !errors.Is(err, view.ErrNoTable) {
+		t.Errorf("births are not recorded: %v, want ErrNoTable", err)
+	}
+}
