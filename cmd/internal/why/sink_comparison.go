@@ -3,6 +3,7 @@ package why
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -11,7 +12,8 @@ import (
 )
 
 // compareSink compares the item with one sink, and sets the fields of out. plan is what the pipeline plans for the item
-// at this sink. compared is nil if the sink keeps no state. In that case nothing is compared.
+// at this sink. compared is nil if the sink keeps no state. In that case nothing is compared. If the sink has a newer
+// change of the item, the findings are only shown.
 func compareSink(
 	ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink,
 ) error {
@@ -50,8 +52,15 @@ func compareSink(
 	for i := range findings {
 		out.add(&findings[i])
 	}
+	if slices.ContainsFunc(findings, func(f audit.Finding) bool { return f.Unread }) {
+		out.Note = unreadNote
+		out.removeVerdicts()
+	}
 	return nil
 }
+
+// unreadNote is the Note of a sink that has a newer change of the item than the records.
+const unreadNote = "has a newer change of the item than the records, and is not compared: name the record of this change, too"
 
 // add adds a finding. If it is about a row, add also adds a finding for each claim that waits for the row. A claim is
 // the request of an item for a row.

@@ -31,6 +31,7 @@ type Request struct {
 	Item     record.Change // the item as a SNAPSHOT; or its REMOVE, with the old image if that is known
 	Source   string        // where the item was read
 	HasImage bool          // false: only the key of the item is known
+	Live     bool          // the item is as in the table; false: as in its last record, which may not be the newest
 
 	Extensions []sinks.Extension // Go code that the program adds. Default: none
 }
@@ -203,7 +204,8 @@ func (q Request) audited(ctx context.Context) (map[string]audit.Sink, error) {
 	if !slices.ContainsFunc(q.Config.Sinks, func(s config.Sink) bool { return s.KeepsState() }) {
 		return byName, nil
 	}
-	opened, err := audit.Open(ctx, q.Config, q.Stores, audit.Options{AllowUnfilled: true, Extensions: q.Extensions})
+	opened, err := audit.Open(ctx, q.Config, q.Stores,
+		audit.Options{AllowUnfilled: true, SavedRecords: !q.Live, Extensions: q.Extensions})
 	for _, s := range opened {
 		byName[s.Name()] = s
 	}
