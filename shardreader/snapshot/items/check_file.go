@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/internal/lines"
 )
@@ -42,15 +43,22 @@ func (s *Snapshot) checkFormat(file string, b lines.Block) error {
 		file, line, p.Errors[0])
 }
 
-// checkLastLine returns an error if the block ends within a line that is not complete JSON. Only the last line of a
-// file can have no line end. A file that ends within an item was cut, and the items after it are missing.
+// checkLastLine returns an error if the block ends within a line that is not complete JSON, of one value or several.
+// Only the last line of a file can have no line end. A file that ends within an item was cut, and the items after it
+// are missing.
 func checkLastLine(file string, b lines.Block) error {
 	start := bytes.LastIndexByte(b.Bytes, '\n') + 1
-	last := bytes.TrimSpace(b.Bytes[start:])
-	if len(last) == 0 || json.Valid(last) {
-		return nil
+	values := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b.Bytes[start:], []byte("\ufeff"))))
+	for {
+		var value json.RawMessage
+		err := values.Decode(&value)
+		switch {
+		case pipeline.IsEnd(err):
+			return nil
+		case err != nil:
+			return errs.Errorf(
+				"%s:%d: the file ends within an item, so it is cut short: copy the file again, and repeat the command",
+				file, b.Line+int64(bytes.Count(b.Bytes[:start], []byte{'\n'})))
+		}
 	}
-	return errs.Errorf(
-		"%s:%d: the file ends within an item, so it is cut short: copy the file again, and repeat the command", file,
-		b.Line+int64(bytes.Count(b.Bytes[:start], []byte{'\n'})))
 }

@@ -172,12 +172,13 @@ func TestSnapshot_LineWithAnError(t *testing.T) {
 func TestSnapshot_Refused(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ content, want string }{
-		"answer of a scan": {"{\"Items\":[\n{\"PK\":{\"S\":\"a\"}}]}\n", "answer_of_a_scan:1: the first line is not an item"},
-		"stream records":   {"\n\n" + `{"eventID":"1","eventName":"INSERT","dynamodb":{}}` + "\n", "stream_records:3: the first line is not an item"},
-		"text":             {"PK,SK\n", "jq -c '.Items[]'"},
-		"nothing":          {" \n\n", "there is no item, and a sink that is filled by nothing can't be filled again"},
-		"cut":              {`{"PK":{"S":"a"}}` + "\n\n" + `{"PK":{"S":"b"},"Na`, "cut:3: the file ends within an item, so it is cut short: copy the file again"},
-		"cut at a number":  {`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}`, "cut_at_a_number:2: the file ends within an item"},
+		"answer of a scan":  {"{\"Items\":[\n{\"PK\":{\"S\":\"a\"}}]}\n", "answer_of_a_scan:1: the first line is not an item"},
+		"stream records":    {"\n\n" + `{"eventID":"1","eventName":"INSERT","dynamodb":{}}` + "\n", "stream_records:3: the first line is not an item"},
+		"text":              {"PK,SK\n", "jq -c '.Items[]'"},
+		"nothing":           {" \n\n", "there is no item, and a sink that is filled by nothing can't be filled again"},
+		"cut":               {`{"PK":{"S":"a"}}` + "\n\n" + `{"PK":{"S":"b"},"Na`, "cut:3: the file ends within an item, so it is cut short: copy the file again"},
+		"cut at the second": {`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}}{"PK":`, "cut_at_the_second:2: the file ends within an item"},
+		"cut at a number":   {`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}`, "cut_at_a_number:2: the file ends within an item"},
 	} {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
 		write(t, path, []byte(c.content), nil)
@@ -201,13 +202,21 @@ func TestSnapshot_Refused(t *testing.T) {
 	}
 }
 
-// A whole item without a line end, or one that cannot be decoded, does not show that the file was cut.
+// A whole last line without a line end does not show that the file was cut. It may have several items, or none that can
+// be decoded.
 func TestOpen_LastLineIsWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "items.json")
-	for _, last := range []string{`{"PK":{"S":"b"}}`, `{"SK":{"S":"b"}}`, `{"SK":{"S":"b"}} ` + "\r", "x\n"} {
+	const two = `{"Item":{"PK":{"S":"b"}}}{"Item":{"PK":{"S":"c"}}}`
+	for _, last := range []string{`{"PK":{"S":"b"}}`, `{"SK":{"S":"b"}}`, `{"SK":{"S":"b"}} ` + "\r", "x\n", two, two + " "} {
 		write(t, path, []byte(`{"PK":{"S":"a"}}`+"\n"+last), nil)
 		if n := open(t, items.Options{Paths: []string{path}}).Info().Items; n != 2 {
 			t.Errorf("%q: %d items", last, n)
+		}
+	}
+	for _, only := range []string{two, "\ufeff" + `{"PK":{"S":"a"}}`, "\ufeff" + two} {
+		write(t, path, []byte(only), nil)
+		if n := open(t, items.Options{Paths: []string{path}}).Info().Items; n != 1 {
+			t.Errorf("%q: %d items", only, n)
 		}
 	}
 }
