@@ -11,6 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/export"
@@ -51,7 +52,9 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 
 func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
 	o := items.Options{Paths: j.o.items, Decoder: decoder}
-	o.RefuseUndecodable = j.cfg.DeadLetters != nil && j.cfg.DeadLetters.BlockUndecodable
+	letters := cmp.Or(j.cfg.DeadLetters, &config.DeadLetters{})
+	hasLetters := !j.o.Live || letters.Bucket != "" || letters.Queue != "" || letters.Dir != ""
+	o.RefuseUndecodable = letters.BlockUndecodable || !hasLetters // the line would block the backfill
 	if j.o.shownAt != "" {
 		at, err := time.Parse(time.RFC3339, j.o.shownAt)
 		if err != nil {
