@@ -244,7 +244,7 @@ func (s *leaseSync) listStream() {
 	}
 	s.stream = s.source.streams[s.streamIndex]
 	if s.stream.unlisted {
-		s.endStream(c.allRead(s.stream))
+		s.endUnlisted()
 		return
 	}
 	c.list(s.stream.arn, c.isRunning, s.handleListing)
@@ -255,12 +255,19 @@ func (s *leaseSync) handleListing(l *listing, err error) {
 	switch {
 	case errors.Is(err, shardreader.ErrNotFound):
 		s.stream.unlisted = true
-		s.endStream(s.c.allRead(s.stream))
+		s.endUnlisted()
 	case err != nil:
 		s.endSource(err)
 	default:
 		s.c.afterRefresh(func() { s.planStream(l) })
 	}
+}
+
+// endUnlisted ends the work for a stream that is no longer listed. None of its shards can be begun any more.
+func (s *leaseSync) endUnlisted() {
+	s.plan = leasePlan{}
+	s.forgetUnbegun()
+	s.endStream(s.c.allRead(s.stream))
 }
 
 // planStream plans the leases of a listed stream, and writes the plan once the gap before the stream is noted.
@@ -293,15 +300,9 @@ func (s *leaseSync) passStreamGap() {
 // forgetUnbegun removes the stream's unbegun shards that the plan does not have any more: the stream has dropped them,
 // or a descendant has a lease now.
 func (s *leaseSync) forgetUnbegun() {
-	planned := make(map[string]bool)
-	for _, lease := range slices.Concat(s.plan.create, s.plan.unknownGap) {
-		planned[lease.Shard] = true
-	}
-	for _, child := range s.plan.belowParent {
-		planned[child.ID] = true
-	}
+	planned := s.plan.unleasedShards()
 	maps.DeleteFunc(s.c.unbegunShards, func(shard string, u unbegunShard) bool {
-		return u.stream == s.stream.arn && !planned[shard]
+		return u.stream == s.stream.arn && !slices.Contains(planned, shard)
 	})
 }
 

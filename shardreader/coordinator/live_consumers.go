@@ -40,10 +40,26 @@ func (c *Coordinator) liveConsumers() []string {
 	return live
 }
 
-// leads reports whether this consumer leads the fleet. Only the leader compares leases with listings.
-func (c *Coordinator) leads() bool {
+// leader returns the id of the consumer that leads the fleet; "" if none is known. Only the leader compares leases with
+// listings.
+func (c *Coordinator) leader() string {
 	live := c.liveConsumers()
-	return c.refresh.succeeded && len(live) > 0 && live[0] == c.options.ID
+	if !c.refresh.succeeded || len(live) == 0 {
+		return ""
+	}
+	return live[0]
+}
+
+// leads reports whether this consumer leads the fleet.
+func (c *Coordinator) leads() bool { return c.leader() == c.options.ID }
+
+// followLeader forgets the unbegun shards that this consumer found while it was the leader. It cannot see that they are
+// begun or gone. The leader finds them again; until then they count as unread, because they have no leases.
+func (c *Coordinator) followLeader() {
+	if c.syncs.running == nil && len(c.unbegunShards) > 0 {
+		clear(c.unbegunShards)
+		c.syncs.begun = false // this consumer finds them at once when it leads again
+	}
 }
 
 // leadFleet does the work that only the leading consumer does.

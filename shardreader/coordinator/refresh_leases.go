@@ -117,8 +117,12 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	c.handOver()
 	c.saveIdleLoads()
 	c.balance()
-	if c.leads() {
+	switch c.leader() {
+	case c.options.ID:
 		c.leadFleet()
+	case "":
+	default:
+		c.followLeader()
 	}
 	c.checkEnd()
 }

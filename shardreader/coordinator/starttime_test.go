@@ -232,6 +232,74 @@ func TestFact36_UnbegunShardIsDropped(t *testing.T) {
 	})
 }
 
+// A former leader leaves the report of unbegun shards to the leader.
+func TestFact36_UnbegunShardIsReportedByTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		o := coordinator.Options{OnGap: coordinator.Stop, Start: coordinator.Start{Time: time.Now()}, Idle: 5 * time.Second}
+		kids := st.Split(st.Shards()[0], 2)
+		time.Sleep(3 * time.Hour)
+		grandkids := st.Split(kids[0], 2)
+		time.Sleep(23 * time.Hour)
+		b := wo.start("b", o)
+		wo.run(2 * time.Minute)
+		a := wo.start("a", o)
+		check := func(want ...string) {
+			t.Helper()
+			for n, want := range map[*node][]string{a: want, b: nil} {
+				if got := slices.Sorted(maps.Keys(n.w.Status().Member.Stopped)); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+					t.Errorf("%s reports %v, want %v", n.id, got, want)
+				}
+				n.atEnd = nil
+			}
+			wo.run(2 * time.Minute)
+			for _, n := range []*node{a, b} {
+				if n.atEnd == nil || len(n.atEnd.Stopped) != len(want) {
+					t.Errorf("%s is at the end with %+v, want %v", n.id, n.atEnd, want)
+				}
+			}
+		}
+		wo.run(2 * time.Minute)
+		check(kids...)
+		wo.run(2 * time.Hour)
+		check(kids[1], grandkids[0], grandkids[1])
+		a.dead = true
+		b.atEnd = nil
+		wo.run(2 * time.Minute)
+		if got := b.w.Status().Member.Stopped; len(got) != 3 || b.atEnd == nil || len(b.atEnd.Stopped) != 3 {
+			t.Errorf("b leads again and reports %v, at the end %+v", got, b.atEnd)
+		}
+	})
+}
+
+// The unbegun shards of a stream that is gone are not reported any more.
+func TestFact36_StreamWithUnbegunShardIsGone(t *testing.T) {
+	for _, source := range []coordinator.Source{{Table: "shop"}, {Stream: "ARN"}} {
+		synctest.Test(t, func(t *testing.T) {
+			wo := newWorld(t)
+			st := wo.server.AddStream("shop")
+			from := time.Now()
+			st.Split(st.Shards()[0], 2)
+			time.Sleep(26 * time.Hour)
+			if source.Stream != "" {
+				source.Stream = st.ARN()
+			}
+			a := wo.start("a", coordinator.Options{OnGap: coordinator.Stop, Start: coordinator.Start{Time: from}, Sources: []coordinator.Source{source}})
+			wo.run(time.Minute)
+			if s := a.w.Status(); len(s.UnbegunShards) != 1 {
+				t.Fatalf("unbegun are %v", s.UnbegunShards)
+			}
+			st.Delete()
+			wo.server.AddStream("shop")
+			wo.run(time.Hour)
+			if s := a.w.Status(); s.UnbegunShards[st.ARN()] != 0 {
+				t.Errorf("unbegun are %v", s.UnbegunShards)
+			}
+		})
+	}
+}
+
 // A consumer that was gone for longer than the stream keeps finds the gap, although its lease bears a time and no
 // record.
 func TestFact36_StartWasLostMeanwhile(t *testing.T) {

@@ -49,6 +49,7 @@ type node struct {
 	dead    bool             // crashed
 	stopped bool
 	told    []string
+	atEnd   *coordinator.AtEnd // the last one
 	calls   map[string]int
 	keep    func(coordinator.Action) bool // whether an action is not done. Default: never
 }
@@ -215,6 +216,8 @@ func (n *node) act(a coordinator.Action) {
 		if a.Level > slog.LevelWarn {
 			n.t.Logf("%s: %s %v", n.id, a.Message, a.Attrs)
 		}
+	case coordinator.AtEnd:
+		n.atEnd = &a
 	case coordinator.Stopped:
 		n.stopped = true
 	}
