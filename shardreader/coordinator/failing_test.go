@@ -1,12 +1,15 @@
 package coordinator_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/tablewake/tablewake/shardreader/coordinator"
+	"github.com/tablewake/tablewake/shardreader/leases"
+	"github.com/tablewake/tablewake/shardreader/leases/leasestest"
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
@@ -96,4 +99,36 @@ func TestWorker_DoesNotTellThatAShardIsReadElsewhere(t *testing.T) {
 	if went == 0 {
 		t.Error("no shard that fails goes to the other worker")
 	}
+}
+
+// A lease that cannot be created is reported again after it existed, also if another consumer created it.
+func TestWorker_TellsThatALeaseCannotBeCreated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		st := wo.server.AddStream("shop")
+		root := st.Shards()[0]
+		fails := true
+		wo.table.Before = func(_ context.Context, c leasestest.Call) error {
+			if fails && c.Op == "Create" {
+				return leasestest.Throttled()
+			}
+			return nil
+		}
+		a := wo.start("a", coordinator.Options{})
+		wo.run(10 * time.Second)
+		if err := wo.table.Memory.Create(t.Context(), leases.Lease{Shard: root, Stream: st.ARN()}); err != nil {
+			t.Fatal(err)
+		}
+		fails = false
+		wo.run(time.Minute)
+		if err := wo.table.Memory.Delete(t.Context(), wo.leases()[root]); err != nil {
+			t.Fatal(err)
+		}
+		fails = true
+		wo.run(10 * time.Minute)
+		told := slices.DeleteFunc(slices.Clone(a.told), func(line string) bool { return line != "a lease cannot be created and is tried again" })
+		if len(told) != 2 {
+			t.Errorf("it told it %d times: %q", len(told), a.told)
+		}
+	})
 }

@@ -60,7 +60,6 @@ func (op *leaseCreation) handleResult(c *Coordinator, err error) {
 	conflict, refused := leases.AsConflict(err)
 	switch {
 	case err == nil:
-		delete(c.logged, "create "+shard)
 		wasKnown := c.table.rows.get(shard) != nil
 		r := c.ensureRow(op.lease)
 		if !wasKnown && op.lease.Checkpoint.Kind == leases.Latest {
@@ -102,6 +101,7 @@ func (op *leaseCreation) endExisting(c *Coordinator, r *row) {
 // end ends the creation. err is nil if the lease exists.
 func (op *leaseCreation) end(c *Coordinator, err error) {
 	delete(c.writes.creating, op.lease.Shard)
+	delete(c.logged, "create "+op.lease.Shard) // the failure of another creation is logged again
 	c.writes.lastEnded = c.now
 	op.done(err)
 }
