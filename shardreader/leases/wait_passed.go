@@ -42,15 +42,15 @@ func WaitPassed(
 				return nil
 			}
 			text = snapshot.waitText(at, unpassed)
+			for id, number := range snapshot.Heartbeats() { // for a new consumer, only heartbeats after its first one count
+				if _, known := firstHeartbeats[id]; !known {
+					firstHeartbeats[id] = number
+				}
+			}
 		}
 		if text != lastText {
 			lastText = text
 			show(text)
-		}
-		for id, number := range snapshot.Heartbeats() { // for a new consumer, only heartbeats after its first one count
-			if _, known := firstHeartbeats[id]; !known {
-				firstHeartbeats[id] = number
-			}
 		}
 		if err := pipeline.Sleep(ctx, passedInterval); err != nil {
 			return fmt.Errorf("the stream is not read past %s yet: %w", at.Format(time.RFC3339), err)

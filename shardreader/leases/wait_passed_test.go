@@ -52,3 +52,25 @@ func TestWaitPassed(t *testing.T) {
 		}
 	})
 }
+
+// What comes with the error of a read is not used: only heartbeats after the first one that was read well count.
+func TestWaitPassed_FailedReadIsNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lease := leases.Lease{Shard: "shardId-1", Owner: "a"}
+		seen := func(heartbeat, quiet int64) leases.Snapshot {
+			return leases.Snapshot{Leases: []leases.Lease{lease}, Members: []leases.Member{{ID: "a", Heartbeat: heartbeat, QuietBefore: quiet}}}
+		}
+		answers := []leases.Snapshot{{}, seen(1, 0), seen(9, 8), seen(12, 11)}
+		reads := 0
+		read := func(context.Context) (leases.Snapshot, error) {
+			reads++
+			if reads == 2 {
+				return answers[1], pipeline.Transient(errors.New("throttled"))
+			}
+			return answers[reads-1], nil
+		}
+		if err := leases.WaitPassed(t.Context(), read, time.Now(), time.Second, func(string) {}); err != nil || reads != len(answers) {
+			t.Errorf("%d reads, want %d: %v", reads, len(answers), err)
+		}
+	})
+}
