@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // onlyKey selects the item with this PK.
@@ -41,6 +43,53 @@ func TestSource_SelectsNothing(t *testing.T) {
 				if got, err := src.SelectsNothing(t.Context()); got != want || err != nil {
 					t.Errorf("%s: %t, %v, want %t", key, got, err, want)
 				}
+			}
+		})
+	}
+}
+
+// refusing refuses some writes of parts.
+type refusing struct {
+	*partStore
+	refuses func(state.Part) bool
+}
+
+func (r refusing) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
+	if r.refuses(now) {
+		return false, errNetwork
+	}
+	return r.partStore.SetPart(ctx, was, now)
+}
+
+// The note is stored before a position that passes a selected item, whichever of the two writes fails when the process
+// is killed.
+func TestSource_SelectedNoteComesFirst(t *testing.T) {
+	isNote := func(p state.Part) bool { return p.Run != "run" }
+	for name, refuses := range map[string]func(state.Part) bool{
+		"note":     isNote,
+		"position": func(p state.Part) bool { return !isNote(p) && p.Items > 0 },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			tab := &table{sizes: map[string]int{"a": 20}, page: 2, failAt: map[string]int{"a": 10}}
+			store, w := &partStore{}, &written{}
+			killed := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: refusing{store, refuses}, Owner: "p1", Narrowing: onlyKey("a/3")})
+			if err := newPipeline(t, w.sink(), pipeline.Batch{}).Run(t.Context(), killed, killed); err == nil {
+				t.Fatal("the process ended well")
+			}
+			if err := killed.Close(t.Context()); !errors.Is(err, errNetwork) {
+				t.Fatal(err)
+			}
+			_, hasNote := store.parts["run.selected/note"]
+			if stored := store.parts["a"].Items; stored > 2 || hasNote != (name == "position") || !w.has("a/9") {
+				t.Errorf("%s: stored %d, note %t", name, stored, hasNote)
+			}
+			tab.failAt = nil
+			src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p2", Narrowing: onlyKey("a/3")})
+			if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := src.SelectsNothing(t.Context()); got || err != nil || !store.parts["a"].Done {
+				t.Errorf("%s: %t, %v", name, got, err)
 			}
 		})
 	}

@@ -102,10 +102,18 @@ var decoder = record.NewSnapshotDecoder(record.SnapshotOptions{DecoderOptions: r
 // partStore keeps parts in memory. It checks that nothing unwritten is passed.
 type partStore struct {
 	mu      sync.Mutex
-	parts   map[string]state.Part
+	parts   map[string]state.Part // by partKey
 	written *written
 	wrong   []string
 	lists   int
+}
+
+// partKey is the ID of a part of the run "run". The key of another run's part names the run.
+func partKey(p state.Part) string {
+	if p.Run == "run" {
+		return p.ID
+	}
+	return p.Run + "/" + p.ID
 }
 
 func (s *partStore) Parts(_ context.Context, run string) iter.Seq2[state.Part, error] {
@@ -139,7 +147,7 @@ func (s *partStore) SetPart(ctx context.Context, was, now state.Part) (bool, err
 	if s.parts == nil {
 		s.parts = make(map[string]state.Part)
 	}
-	if s.parts[now.ID] != was {
+	if s.parts[partKey(now)] != was {
 		return false, nil
 	}
 	if s.written != nil {
@@ -153,7 +161,7 @@ func (s *partStore) SetPart(ctx context.Context, was, now state.Part) (bool, err
 	if now.Items > 0 && now.Position != strconv.FormatInt(now.Items, 10) {
 		s.wrong = append(s.wrong, fmt.Sprintf("%+v: items differ from the position", now))
 	}
-	s.parts[now.ID] = now
+	s.parts[partKey(now)] = now
 	return true, nil
 }
 
