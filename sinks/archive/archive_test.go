@@ -2,13 +2,18 @@ package archive_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -193,6 +198,83 @@ func TestLog_DamagedObject(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Another version of a compressor may write the same lines in other bytes. The sink does not replace such an object. It
+// also leaves an object that must be restored before it can be read.
+func TestLog_OtherCompression(t *testing.T) {
+	batch := changes(t, line("INSERT", "a", 1, ""), line("INSERT", "b", 2, ""))
+	for format, recompress := range map[archive.Format]func(*memory, string) []byte{
+		archive.JSONLZstd: func(m *memory, name string) []byte {
+			w, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedBestCompression))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := m.text(t, name)
+			return w.EncodeAll([]byte(text[10:]), w.EncodeAll([]byte(text[:10]), nil))
+		},
+		archive.JSONLGzip: func(m *memory, name string) []byte {
+			r, err := gzip.NewReader(bytes.NewReader(m.objects[name]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			w, err := gzip.NewWriterLevel(&out, gzip.NoCompression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = io.Copy(w, r)
+			if err := errors.Join(err, w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			return out.Bytes()
+		},
+		archive.Parquet: func(m *memory, name string) []byte {
+			return bytes.Replace(m.objects[name], []byte("(build parquet)"), []byte("(build PARQUET)"), 1)
+		},
+	} {
+		store := &memory{frozen: make(map[string]bool), class: make(map[string]string)}
+		s := newSink(t, archive.Options{Store: store, Format: format})
+		mustWrite(t, s, batch...)
+		name := store.names()[0]
+		other := recompress(store, name)
+		if bytes.Equal(other, store.objects[name]) {
+			t.Fatalf("%s: the bytes are the same", format)
+		}
+		store.objects[name] = other
+		mustWrite(t, s, batch...)
+		store.frozen[name] = true
+		store.objects[name] = other[:len(other)-1]
+		mustWrite(t, s, batch...)
+		if len(store.put) != 1 {
+			t.Errorf("%s: the object was replaced", format)
+		}
+	}
+}
+
+// noConditions is a store on a server that ignores If-Match.
+type noConditions struct{ *memory }
+
+func (noConditions) Replace(context.Context, archive.Object, archive.Stored) error {
+	return pipeline.Fatal(fmt.Errorf("the server %w", archive.ErrNoConditions))
+}
+
+// If the server cannot replace an object on a condition, only the changes of a damaged object fail. The pipeline
+// continues, and their dead letters keep the changes.
+func TestLog_DamagedObjectIsNotReplaceable(t *testing.T) {
+	a, b := changes(t, line("INSERT", "a", 1, "")), changes(t, line("INSERT", "b", 2, ""))
+	store := noConditions{&memory{}}
+	s := newSink(t, archive.Options{Store: store})
+	mustWrite(t, s, a...)
+	mustWrite(t, s, a...)
+	name := store.names()[0]
+	store.objects[name] = store.objects[name][:10]
+	_, err := write(t, s, a...)
+	_, retryable := pipeline.Retryable(err)
+	if retryable || pipeline.IsFatal(err) || err == nil || !strings.Contains(err.Error(), name+" is damaged") {
+		t.Errorf("a damaged object: %v", err)
+	}
+	mustWrite(t, s, b...)
 }
 
 func TestKinds(t *testing.T) {

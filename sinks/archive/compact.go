@@ -235,11 +235,11 @@ func (c *compaction) mergeSet(ctx context.Context, set *objectSet) error {
 	if err := putOrRestore(ctx, c.o.Store, large); err != nil {
 		return err
 	}
-	storedDigest, err := c.storedDigest(ctx, large.Name)
+	stored, err := storedDigest(ctx, c.o.Store, large.Name)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(storedDigest, digest) {
+	if !bytes.Equal(stored, digest) {
 		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", large.Name)
 	}
 	var names []string
@@ -316,17 +316,17 @@ func (c *compaction) largeObject(ctx context.Context, set *objectSet) (o Object,
 }
 
 // storedDigest reads an object back, and returns the digest of its lines or rows.
-func (c *compaction) storedDigest(ctx context.Context, name string) ([]byte, error) {
+func storedDigest(ctx context.Context, s Store, name string) ([]byte, error) {
 	f, _ := formatOf(name)
 	if f == Parquet {
-		return c.rowsDigest(ctx, name)
+		return rowsDigest(ctx, s, name)
 	}
-	return c.linesDigest(ctx, name, f)
+	return linesDigest(ctx, s, name, f)
 }
 
 // linesDigest reads an object of lines back, and returns the digest of its lines.
-func (c *compaction) linesDigest(ctx context.Context, name string, f Format) (digest []byte, err error) {
-	body, err := c.o.Store.Get(ctx, name)
+func linesDigest(ctx context.Context, s Store, name string, f Format) (digest []byte, err error) {
+	body, err := s.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,12 @@ func (r *versionRange) include(v record.Version) {
 // name returns the name of an object in folder. The name has the versions of the range, the digest of the object's
 // content, and the format.
 func (r *versionRange) name(folder string, digest []byte, f Format) string {
-	return fmt.Sprintf("%s%s-%s-%s%s", folder, r.first, r.latest, hex.EncodeToString(digest[:16]), f.suffix())
+	return fmt.Sprintf("%s%s-%s%s", folder, r.first, r.latest, nameEnd(digest, f))
+}
+
+// nameEnd returns the end of the name of an object with the given digest.
+func nameEnd(digest []byte, f Format) string {
+	return "-" + hex.EncodeToString(digest[:16]) + f.suffix()
 }
 
 // newJSONLBody returns an empty body.

@@ -122,10 +122,14 @@ func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 		err = s.replaceOlder(ctx, d, o)
 	}
 	if isOvertaken(err) {
-		return pipeline.Transient(errs.Errorf("archive: write %s: others wrote it at the same time, %d times in a row",
-			o.Name, replaceTries))
+		return overtaken(o.Name, replaceTries)
 	}
 	return err
+}
+
+// overtaken returns the error of a write that other writers overtook a number of times.
+func overtaken(name string, times int) error {
+	return pipeline.Transient(errs.Errorf("archive: write %s: others wrote it at the same time (tries: %d)", name, times))
 }
 
 // isOvertaken reports whether a write failed because another writer wrote or removed the object.

@@ -60,8 +60,8 @@ func (b *rowsBody) add(line []byte, v record.Version) error {
 func (b *rowsBody) sum() []byte { return b.writer.Digest() }
 
 // rowsDigest reads an object back, and returns the digest of its rows.
-func (c *compaction) rowsDigest(ctx context.Context, name string) (digest []byte, err error) {
-	r, err := openParquet(ctx, c.o.Store, name, false)
+func rowsDigest(ctx context.Context, s Store, name string) (digest []byte, err error) {
+	r, err := openParquet(ctx, s, name, false)
 	if err != nil {
 		return nil, err
 	}

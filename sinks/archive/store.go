@@ -13,6 +13,9 @@ var ErrExists = errs.New("archive: the object exists")
 // ErrNoObject means that no object of this name exists.
 var ErrNoObject = errs.New("archive: no such object")
 
+// ErrNoConditions means that the server of a store ignores the conditions of writes.
+var ErrNoConditions = errs.New("does not take conditional writes")
+
 // Object is an object to write.
 type Object struct {
 	Name        string
@@ -32,9 +35,12 @@ type Tag struct{ Key, Value string }
 // Store stores objects. Its methods are called concurrently.
 //
 // Put writes an object that does not exist yet, and blocks until it is durable. If an object of the name exists, Put
-// changes nothing and returns ErrExists, like S3 with If-None-Match: *. The same holds for the second of two concurrent
-// writers. The caller retries an error that is marked by pipeline.Transient. If the store is a [Replacer], the sink
-// replaces a damaged object of a log after ErrExists.
+// changes nothing and returns ErrExists, like S3 with If-None-Match: *. The existing object is then durable. The same
+// holds for the second of two concurrent writers. The caller retries an error that is marked by pipeline.Transient.
+//
+// If the store is a [Replacer], the sink describes the existing object of a log. If its bytes differ, the sink reads
+// it, and replaces it if it does not have the lines whose digest is in its name. Without Stored.Content and
+// Stored.CRC32C, the sink does not notice damage that keeps the size.
 //
 // Get opens an object. It returns ErrNoObject if the object does not exist, or a [*FrozenError] if it must be restored
 // first.
@@ -48,11 +54,15 @@ type Stored struct {
 	Identity, Item, Version string // as in Object; "" if the object was written without them
 	Content                 []byte // content of the object, if the store does not keep Identity, Item and Version
 	Size                    int64  // bytes, compressed; 0 if Content is set
-	Tag                     string // differs after each write of the object
+	Tag                     string // differs after each write of the object; "" if Content is set
+
+	// CRC32C is the checksum of the whole content; nil if Content is set, or if the server does not return it. S3
+	// returns none for an object that was written in parts.
+	CRC32C *uint32
 }
 
 // Describer is a store that describes an object, even one that cannot be read at once, such as one in GLACIER. Describe
-// returns ErrNoObject if the object does not exist. An object that Describe returns is durable.
+// returns ErrNoObject if the object does not exist.
 type Describer interface {
 	Describe(ctx context.Context, name string) (Stored, error)
 }
@@ -61,7 +71,8 @@ type Describer interface {
 //
 // Replace writes o in place of the object that Describe described, and blocks until it is durable. If the object was
 // written or removed since then, Replace changes nothing and returns ErrExists or ErrNoObject. The same holds for the
-// second of two concurrent writers. The caller retries an error that is marked by pipeline.Transient.
+// second of two concurrent writers. If the server cannot replace on this condition, Replace changes nothing and returns
+// ErrNoConditions, marked by pipeline.Fatal. The caller retries an error that is marked by pipeline.Transient.
 type Replacer interface {
 	Describer
 	Replace(ctx context.Context, o Object, stored Stored) error

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/bounded"
@@ -42,8 +44,8 @@ func (s *Sink) groupOf(d *pipeline.Delivery, put *Put) objectGroup {
 	return objectGroup{folder: put.Folder}
 }
 
-// putOrRestore writes an object whose name has a digest of its content. So an existing object of this name has the same
-// content, and counts as success. If the existing object is damaged, putOrRestore replaces it.
+// putOrRestore writes an object whose name has a digest of its lines. So an existing object of this name has the same
+// lines, and counts as success. If the existing object is damaged, putOrRestore replaces it.
 func putOrRestore(ctx context.Context, store Store, o Object) error {
 	err := store.Put(ctx, o)
 	if !errors.Is(err, ErrExists) {
@@ -55,21 +57,65 @@ func putOrRestore(ctx context.Context, store Store, o Object) error {
 	}
 	stored, err := replacer.Describe(ctx, o.Name)
 	if err == nil && !stored.isBody(o.Body) {
-		err = replacer.Replace(ctx, o, stored)
+		err = replaceDamaged(ctx, store, replacer, o, stored)
 	}
 	if isOvertaken(err) {
-		return pipeline.Transient(err)
+		return overtaken(o.Name, 1)
 	}
 	return err
 }
 
-// isBody reports whether a stored object has the given content. If the store does not return the content, isBody
-// compares the size. Another version of the program may compress the same lines to another size.
+// isBody reports whether a stored object has the given bytes. Without the stored bytes, isBody compares size and
+// checksum.
 func (s *Stored) isBody(body []byte) bool {
-	if s.Content != nil {
+	switch {
+	case s.Content != nil:
 		return bytes.Equal(s.Content, body)
+	case s.Size != int64(len(body)):
+		return false
 	}
-	return s.Size == int64(len(body))
+	return s.CRC32C == nil || *s.CRC32C == crc32.Checksum(body, castagnoli)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// replaceDamaged replaces the stored object of a log by o, unless the stored object has its lines. Another version of
+// the program may compress the same lines to other bytes. Such an object stays as it is, with its age and storage
+// class.
+func replaceDamaged(ctx context.Context, store Store, replacer Replacer, o Object, stored Stored) error {
+	damaged, err := isDamaged(ctx, store, o.Name)
+	if err != nil || !damaged {
+		return err
+	}
+	err = replacer.Replace(ctx, o, stored)
+	if errors.Is(err, ErrNoConditions) {
+		// This error is not fatal, since all other objects can still be written. It is no success either, since the
+		// archive does not have these changes. So they become dead letters.
+		return errs.Errorf("archive: the object %s is damaged, and this server cannot replace it: remove the object, and "+
+			"then redrive the dead letters of its changes", o.Name)
+	}
+	return err
+}
+
+// isDamaged reads an object of a log, and reports whether it lacks the lines whose digest is in its name. An object
+// that must be restored first counts as undamaged.
+func isDamaged(ctx context.Context, store Store, name string) (bool, error) {
+	digest, err := storedDigest(ctx, store, name)
+	if err == nil {
+		f, _ := formatOf(name)
+		return !strings.HasSuffix(name, nameEnd(digest, f)), nil
+	}
+	if ctx.Err() != nil {
+		return false, pipeline.Transient(context.Cause(ctx))
+	}
+	if _, frozen := errors.AsType[*FrozenError](err); frozen {
+		return false, nil
+	}
+	_, retryable := pipeline.Retryable(err)
+	if retryable || pipeline.IsFatal(err) || isOvertaken(err) {
+		return false, err
+	}
+	return true, nil
 }
 
 // writeLog writes one object for each group. If an object fails, its changes fail.

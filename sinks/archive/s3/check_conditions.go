@@ -9,6 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/archive"
 )
 
 // probe is the name of the object that tests conditional writes.
@@ -63,7 +64,7 @@ func (s *Store) checkCondition(ctx context.Context, known chan bool, header stri
 	}
 	return pipeline.Fatal(
 		errs.Errorf(
-			"archive: the server of the bucket %s does not take conditional writes (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), redact.Safe(header)))
+			"archive: the server of the bucket %s %w (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), archive.ErrNoConditions, redact.Safe(header)))
 }
 
 // writeProbe writes the probe under the condition in the header. The condition is false if the probe exists.

@@ -126,14 +126,29 @@ func metadata(o archive.Object) map[string]string {
 
 // Describe implements [archive.Describer] by HeadObject, which works even for objects in GLACIER.
 func (s *Store) Describe(ctx context.Context, name string) (archive.Stored, error) {
-	head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name})
+	in := &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name, ChecksumMode: types.ChecksumModeEnabled}
+	head, err := s.client.HeadObject(ctx, in)
+	if awserr.Status(err) == 403 { // of an object with a KMS key, only the checksum needs the right kms:Decrypt
+		in.ChecksumMode = ""
+		head, err = s.client.HeadObject(ctx, in)
+	}
 	if err != nil {
 		return archive.Stored{}, s.readError(ctx, name, err)
 	}
 	return archive.Stored{
 		Identity: head.Metadata[identityKey], Item: head.Metadata[itemKey], Version: head.Metadata[versionKey],
-		Size: aws.ToInt64(head.ContentLength), Tag: aws.ToString(head.ETag),
+		Size: aws.ToInt64(head.ContentLength), Tag: aws.ToString(head.ETag), CRC32C: parseChecksum(head.ChecksumCRC32C),
 	}, nil
+}
+
+// parseChecksum returns the CRC32C in the text of checksum. It returns nil if there is none, or if it is a checksum of
+// checksums of parts, which ends in the number of parts.
+func parseChecksum(text *string) *uint32 {
+	sum, err := base64.StdEncoding.DecodeString(aws.ToString(text))
+	if err != nil || len(sum) != 4 {
+		return nil
+	}
+	return aws.Uint32(binary.BigEndian.Uint32(sum))
 }
 
 func (s *Store) encryption() types.ServerSideEncryption {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -65,24 +66,53 @@ func archived(t *testing.T, store archive.Store, n int, tags ...archive.TagTempl
 	return want
 }
 
-// If changes are written again, the sink replaces an object that somebody cut.
+// If changes are written again, the sink replaces an object that somebody cut. It also replaces an object that somebody
+// changed, if the server has a checksum of it. Without the right to the checksum, the sink compares the size.
 func TestADamagedObjectIsReplaced(t *testing.T) {
 	t.Parallel()
 	for name, endpoint := range servers(t) {
-		t.Run(name, func(t *testing.T) {
-			store, client, bucket := fresh(t, endpoint)
-			want := archived(t, store, 5)
-			damaged := names(t, store, "changes/")[0]
-			if _, err := client.PutObject(t.Context(), &awss3.PutObjectInput{
-				Bucket: &bucket, Key: &damaged, Body: strings.NewReader(get(t, store, damaged)[:20]),
-			}); err != nil {
-				t.Fatal(err)
+		for _, isCut := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/cut %v", name, isCut), func(t *testing.T) {
+				store, client, bucket := fresh(t, endpoint)
+				want := archived(t, store, 5)
+				damaged := names(t, store, "changes/")[0]
+				body := get(t, store, damaged)[:20]
+				in := &awss3.PutObjectInput{Bucket: &bucket, Key: &damaged}
+				if !isCut {
+					body = strings.Repeat("x", len(get(t, store, damaged)))
+					in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc32c
+				}
+				in.Body = strings.NewReader(body)
+				if _, err := client.PutObject(t.Context(), in); err != nil {
+					t.Fatal(err)
+				}
+				archived(t, store, 5)
+				if got, err := replayed(t, store); err != nil || !slices.Equal(got, want) {
+					t.Errorf("read back %q (%v), want %q", got, err, want)
+				}
+			})
+		}
+	}
+}
+
+// If a role may not decrypt the checksum of an object, Describe returns the object without it.
+func TestDescribe_NoRightToTheChecksum(t *testing.T) {
+	t.Parallel()
+	var refused int
+	client := clientOf(t, server.S3().Endpoint(t), func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get("X-Amz-Checksum-Mode") == "" || r.Method != http.MethodHead {
+				return next.RoundTrip(r)
 			}
-			archived(t, store, 5)
-			if got, err := replayed(t, store); err != nil || !slices.Equal(got, want) {
-				t.Errorf("read back %q (%v), want %q", got, err, want)
-			}
+			refused++
+			return &http.Response{StatusCode: http.StatusForbidden, Body: http.NoBody, Request: r}, nil
 		})
+	})
+	s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client)})
+	put(t, s, "a.json", "first")
+	stored, err := s.Describe(t.Context(), "a.json")
+	if err != nil || stored.Size != 5 || stored.CRC32C != nil || refused != 1 {
+		t.Errorf("described as %+v (%v) after %d refusals", stored, err, refused)
 	}
 }
 

@@ -114,7 +114,7 @@ func TestServersThatIgnoreIfMatchAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Replace(t.Context(), archive.Object{Name: "a.json", Body: []byte("second")}, stored)
-	if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "If-Match") {
+	if !pipeline.IsFatal(err) || !errors.Is(err, archive.ErrNoConditions) || !strings.Contains(err.Error(), "If-Match") {
 		t.Errorf("error %v", err)
 	}
 }
