@@ -81,6 +81,25 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// A file is replaced only if it has the content that Describe returned, even if that content is empty.
+func TestReplace(t *testing.T) {
+	s := open(t, t.TempDir())
+	if err := s.Put(t.Context(), archive.Object{Name: "a.json"}); err != nil {
+		t.Fatal(err)
+	}
+	empty, err := s.Describe(t.Context(), "a.json")
+	if err != nil || empty.Content == nil || len(empty.Content) != 0 {
+		t.Fatalf("described as %+v (%v)", empty, err)
+	}
+	if err := s.Replace(t.Context(), archive.Object{Name: "a.json", Body: []byte("first")}, empty); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Replace(t.Context(), archive.Object{Name: "a.json", Body: []byte("second")}, empty)
+	if got := get(t, s, "a.json"); !errors.Is(err, archive.ErrExists) || got != "first" {
+		t.Errorf("replaced by an old description: %v; the object holds %q", err, got)
+	}
+}
+
 func TestAnObjectIsNeverOverwritten(t *testing.T) {
 	s := open(t, t.TempDir())
 	if err := s.Put(t.Context(), archive.Object{Name: "a.json", Body: []byte("first")}); err != nil {

@@ -1,9 +1,8 @@
 package dir
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,29 +26,19 @@ const replaceLock = ".replace.lock"
 // replacePatience is the longest wait for the lock. A process holds the lock while it renames one file.
 const replacePatience = 10 * time.Second
 
-// Describe implements [archive.Describer] by the content of the file.
+// Describe implements [archive.Describer] by the content of the file. It does not sync the folder, since Put did.
 func (s *Store) Describe(ctx context.Context, name string) (archive.Stored, error) {
 	if err := ctx.Err(); err != nil {
 		return archive.Stored{}, pipeline.Transient(err)
 	}
-	path := filepath.Join(s.dir, pathOf(name))
-	content, err := os.ReadFile(path)
-	if err == nil {
-		err = linefile.SyncDir(filepath.Dir(path)) // the writer may have been killed before it synced the folder
-	}
+	content, err := os.ReadFile(filepath.Join(s.dir, pathOf(name)))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return archive.Stored{}, fmt.Errorf("%s: %w", name, archive.ErrNoObject)
 	case err != nil:
 		return archive.Stored{}, disk.Classify(fmt.Errorf("archive: read %s: %w", name, err))
 	}
-	return archive.Stored{Content: append([]byte{}, content...), Tag: tagOf(content)}, nil
-}
-
-// tagOf returns the tag of a file: the SHA-256 of its content.
-func tagOf(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
+	return archive.Stored{Content: content}, nil
 }
 
 // Replace implements [archive.Replacer]. It renames a new file over the old one, under a lock.
@@ -57,7 +46,7 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 	if err := ctx.Err(); err != nil {
 		return pipeline.Transient(err)
 	}
-	err := s.replace(ctx, filepath.Join(s.dir, pathOf(o.Name)), o.Body, stored.Tag)
+	err := s.replace(ctx, filepath.Join(s.dir, pathOf(o.Name)), o.Body, stored.Content)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s: %w", o.Name, archive.ErrNoObject)
@@ -69,8 +58,8 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 	return nil
 }
 
-// replace writes the body in place of the file at path, if that file still has the tag.
-func (s *Store) replace(ctx context.Context, path string, body []byte, tag string) error {
+// replace writes the body in place of the file at path, if that file still has the stored content.
+func (s *Store) replace(ctx context.Context, path string, body, stored []byte) error {
 	unfinished, err := s.writeTemporary(body)
 	if errors.Is(err, fs.ErrNotExist) { // the folder was deleted
 		if err = s.makeFolders(); err == nil {
@@ -80,14 +69,15 @@ func (s *Store) replace(ctx context.Context, path string, body []byte, tag strin
 	if err != nil {
 		return err
 	}
-	if err := s.renameOver(ctx, unfinished, path, tag); err != nil {
+	if err := s.renameOver(ctx, unfinished, path, stored); err != nil {
 		return errors.Join(err, os.Remove(unfinished))
 	}
 	return linefile.SyncDir(filepath.Dir(path))
 }
 
-// renameOver renames a file over the file at path, if that file still has the tag. Otherwise it returns fs.ErrExist.
-func (s *Store) renameOver(ctx context.Context, unfinished, path, tag string) (err error) {
+// renameOver renames a file over the file at path, if that file still has the stored content. Otherwise it returns
+// fs.ErrExist.
+func (s *Store) renameOver(ctx context.Context, unfinished, path string, stored []byte) (err error) {
 	s.replacing.Lock()
 	defer s.replacing.Unlock()
 	lock, err := filelock.Take(ctx, filepath.Join(s.dir, fingerprint.Folder, replaceLock), filelock.Exclusive,
@@ -100,7 +90,7 @@ func (s *Store) renameOver(ctx context.Context, unfinished, path, tag string) (e
 	if err != nil {
 		return err
 	}
-	if tagOf(content) != tag {
+	if !bytes.Equal(content, stored) {
 		return fs.ErrExist
 	}
 	return os.Rename(unfinished, path)
