@@ -7,7 +7,7 @@
 // [ParseFrom] calls Read of package yamlbind. Read binds each key to its field, reads scalars by the functions of
 // scalar_kinds.go, and calls the Made methods. checkRules then checks the rules between keys (rules*.go). settings
 // lists the settings that shape each sink's output. Read config.go, sinks.go and filters_detectors.go for the keys,
-// then rules.go.
+// then rules_sinks.go.
 //
 // A key is declared once: as a field of [Config] or of a struct in it, with tags (yamlbind). Reading, the JSON Schema
 // that [Schema] returns, and the settings of a sink use the same tags.

@@ -7,7 +7,7 @@
 // pattern that is a single name, such as '{Id}', binds a whole key attribute of any type. A name that is twice in a key
 // must bind the same value both times.
 //
-// Start reading at pattern.go and entity.go. scope.go has the names that a rule about some entities can read.
-// overlap.go decides whether a key can match two entities. shape.go checks paths against declared attributes, and
-// sampled.go makes shapes of sampled items.
+// Start reading at key_pattern.go and entity.go. entity_scope.go has the names that a rule about some entities can
+// read. pattern_overlap.go decides whether a key can match two entities. declared_shape.go checks paths against
+// declared attributes, and sampled_shape.go makes shapes of sampled items.
 package entity

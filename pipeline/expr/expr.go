@@ -20,9 +20,9 @@
 // A run-time error is permanent: another evaluation fails too. It is never taken for false. It names the expression and
 // types, but no value.
 //
-// Start reading at compile.go. rewrite.go changes expressions so that CEL keeps the guarantees above. functions.go and
-// cel_values.go have the functions and values that the changed expressions use. direct.go is a fast path that evaluates
-// common forms without CEL.
+// Start reading at expression_compiler.go. expression_rewrite.go changes expressions so that CEL keeps the guarantees
+// above. cel_functions.go and cel_values.go have the functions and values that the changed expressions use.
+// direct_evaluation.go is a fast path that evaluates common forms without CEL.
 package expr
 
 import (

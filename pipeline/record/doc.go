@@ -10,6 +10,7 @@
 // validate. A
 // snapshot is an export or a scan of a table. Each change of a snapshot is older than all records of its item.
 //
-// Read change.go and decode.go, then document.go, record.go and validate.go, then snapshot.go. previous_fields.go
-// predicts a record from the previous one. Only speed depends on this prediction.
+// Read change.go and record_decoder.go, then record_document.go, record_reader.go and record_validation.go, then
+// snapshot_decoder.go. field_prediction.go predicts a record from the previous one. Only speed depends on this
+// prediction.
 package record

@@ -1,5 +1,5 @@
 // Package redact makes the texts of errors for logs. The texts hold no data of items.
 //
 // A [Class] makes an error with a full text and a redacted one. [LogText] returns the text of any error for a log. Read
-// class.go, then logtext.go.
+// error_class.go, then log_text.go.
 package redact

@@ -32,8 +32,9 @@
 // index_name and object keys make different texts from different values. [Template.Cut] finds the escaped values in a
 // result.
 //
-// Start reading at parse.go and template.go. text.go evaluates placeholders. function.go has the functions.
-// ambiguity.go decides which texts of placeholders can be separated in a result, and cut.go separates them.
+// Start reading at template_parser.go and template.go. placeholder_text.go evaluates placeholders. text_functions.go
+// has the functions. ambiguity_check.go decides which texts of placeholders can be separated in a result, and
+// value_extraction.go separates them.
 package template
 
 import (

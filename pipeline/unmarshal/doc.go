@@ -2,6 +2,7 @@
 //
 // [Decode] finds the typePlan of the type, which is built once (planOf, fieldsOf). Then an imageDecoder walks the
 // image. Its methods attributes and members find the struct field of each name. decodeContent decodes a value by its
-// tag and by the form of the plan, and scalar decodes scalars. Read unmarshal.go, type_plan.go and decode.go, then
-// fields.go and scalar.go. target_value.go has all unsafe code of the package, and the reasons why it is sound.
+// tag and by the form of the plan, and scalar decodes scalars. Read unmarshal.go, type_plan.go and image_decoder.go,
+// then struct_fields.go and scalar_decoder.go. target_memory.go has all unsafe code of the package, and the reasons why
+// it is sound.
 package unmarshal

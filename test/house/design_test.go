@@ -42,7 +42,7 @@ func TestGuides_NameWhatThereIs(t *testing.T) {
 func TestGuides_AWrongNameIsFound(t *testing.T) {
 	tree := newTree(t)
 	for _, right := range []string{
-		"`pipeline`", "`sinks/view/`", "`pipeline/item/path.go`", "`pipeline.New`", "`pipeline.Pipeline.Run`", "`pipeline.Options.Routes`", "`pipeline.Sink.Write`",
+		"`pipeline`", "`sinks/view/`", "`pipeline/item/attribute_path.go`", "`pipeline.New`", "`pipeline.Pipeline.Run`", "`pipeline.Options.Routes`", "`pipeline.Sink.Write`",
 		"`pipeline/internal/ddbjson/scan*.go`", "`test/house.guides`", "`sinks/NAME/DRIVER`", "`go test ./nowhere/...`", "`leases.Nothing`", "[x](README.md)", "[x](README.md#install)",
 		"[x](https://example.com/nothing)", "[x](pipeline/config/README.md#reading-a-view)", "```\n`pipeline/nothing.go`\n```",
 	} {

@@ -9,7 +9,7 @@
 // the least value is kept. A counter has the sum since the last export. A histogram has the values and counts of its
 // buckets.
 //
-// Start reading at Export in emf.go. export.go merges the points, and document.go writes them.
+// Start reading at Export in emf.go. metric_points.go merges the points, and emf_document.go writes them.
 package emf
 
 import (
