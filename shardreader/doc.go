@@ -13,6 +13,6 @@
 // Record: Record → recorder.run → shardReader.readToEnd (one goroutine per shard) → recordWriter.write. [Tail] yields
 // the records that are written to a stream from now on: tailer.run → tailReader.readToEnd (one goroutine per shard).
 //
-// Read api.go and errors.go first, then stream.go. Recordings are in recording.go, lineage.go, record_shard.go and
-// record_writer.go, tails in tail.go and tail_shard.go.
+// Read streams_api.go and errors.go first, then stream_finder.go. Recordings are in recording.go, shard_lineage.go,
+// recording_shard_reader.go and recording_writer.go, tails in stream_tail.go and tail_shard_reader.go.
 package shardreader

@@ -9,8 +9,9 @@
 // The call chain: [Consumer.Read] → Consumer.startReading → Consumer.loop → Consumer.step (the coordinator decides) →
 // Consumer.perform → Consumer.makeCall → Consumer.sendEvent, which wakes the loop.
 //
-// Read the files in this order: source.go (the contract with the pipeline), consumer.go (the loop), perform_actions.go,
-// call.go, queue.go, close.go, then call_failures.go, health.go and telemetry.go.
+// Read the files in this order: pipeline_source.go (the contract with the pipeline), consumer.go (the loop),
+// coordinator_actions.go, coordinator_calls.go, page_queue.go, consumer_close.go, then call_failures.go,
+// consumer_health.go and telemetry.go.
 //
 // # Stopping
 //

@@ -15,16 +15,17 @@
 //     its leases.
 //
 // Where to find what:
-//   - Step: coordinator.go. The inputs and outputs: event.go, action.go. Calls and their results: call_results.go,
-//     timers.go.
-//   - The fleet: heartbeat.go (the consumer's heartbeats), refresh_leases.go (reads the lease table and compares
-//     each row), lease_rows.go (the leases as last read), live_consumers.go, lease_state.go (which leases this consumer
-//     may take, keeps and loses), lease_write.go (writes leases), balance.go, handover.go, stop.go.
-//   - One shard: assignment.go (its phases, and what is acknowledged), poll.go (calls), receive_page.go (pages), gap.go, checkpoint.go,
-//     find_children.go (the end of the shard), call_budget.go.
-//   - The topology of streams and shards: find_streams.go, listing.go, describe_quota.go (DescribeStream calls),
-//     lease_plan.go (leases that should exist), lease_sync.go.
-//   - The end of all streams: end_check.go, unread_search.go. Reports: status.go, outage.go.
+//   - Step: coordinator.go. The inputs and outputs: input_events.go, output_actions.go. Calls and their results:
+//     call_results.go, timers.go.
+//   - The fleet: consumer_heartbeat.go (the consumer's heartbeats), refresh_leases.go (reads the lease table and
+//     compares each row), known_leases.go (the leases as last read), live_consumers.go, lease_state.go (which leases
+//     this consumer may take, keeps and loses), lease_write.go (writes leases), lease_balance.go, lease_handover.go,
+//     coordinator_stop.go.
+//   - One shard: shard_assignment.go (its phases, and what is acknowledged), shard_polling.go (calls), receive_page.go
+//     (pages), lost_records.go, lease_checkpoint.go, find_children.go (the end of the shard), call_budget.go.
+//   - The topology of streams and shards: find_streams.go, shard_listing.go, describe_stream_quota.go (DescribeStream
+//     calls), lease_plan.go (leases that should exist), lease_sync.go.
+//   - The end of all streams: stream_end_check.go, unread_search.go. Reports: coordinator_status.go, outage_log.go.
 //
 // The call chain of a page: Coordinator.dispatch → requestPage → the consumer's GetRecords → handlePage → receive →
 // accept → deliver → Acked.handle → save.

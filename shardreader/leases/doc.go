@@ -11,6 +11,6 @@
 // [Memory] is the reference implementation. leases/dynamo stores leases in the table of a KCL application, so that
 // tablewake can take over its shards and hand them back. leases/file stores leases in a file, for one process.
 //
-// Read lease.go, table.go and member.go first: they are the contract. snapshot.go answers questions about the content
-// of a table.
+// Read lease.go, lease_table.go and fleet_member.go first: they are the contract. table_snapshot.go answers questions
+// about the content of a table.
 package leases

@@ -12,6 +12,7 @@
 // are text that was not read: the text after a missing end, a record over 64 MiB, or the rest of a truncated compressed
 // file.
 //
-// Source.Read, file.next and documents.next read a block; block.decode decodes it. Read source.go, input_file.go,
-// documents.go and page.go in this order; resume.go and brackets.go handle broken JSON.
+// Source.Read, file.next and documents.next read a block; block.decode decodes it. Read saved_record_source.go,
+// input_file.go, json_documents.go and block_decoding.go in this order; broken_text_skip.go and unclosed_brackets.go
+// handle broken JSON.
 package replay

@@ -15,5 +15,6 @@
 // hold.
 //
 // The call chain: Reader (Server.answer for HTTP) → Server.begin, which counts the call and chooses its fault → the
-// function of the operation in operations.go. Read server.go, stream.go, shard.go and operations.go in this order.
+// function of the operation in api_operations.go. Read streams_server.go, simulated_stream.go, stored_shard.go and
+// api_operations.go in this order.
 package streamtest

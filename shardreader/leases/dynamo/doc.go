@@ -2,7 +2,8 @@
 // the checkpoints of a KCL application, and the application can resume from the checkpoints of tablewake.
 //
 // The call chain of a write: [Table.Swap] → update (the expression) → send (the call) → Table.writeError (conflict or
-// error). Read table.go, row.go and update.go in this order. member.go reads and writes the state table.
+// error). Read lease_table.go, lease_row.go and update_expression.go in this order. member_rows.go reads and writes the
+// state table.
 //
 // # The lease table
 //

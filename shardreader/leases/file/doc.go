@@ -9,5 +9,6 @@
 // So the owners in a file that is not locked are gone, and [Open] clears them.
 //
 // The call chain of a change: Table.changeDurably → Table.run, which changes the rows in memory → Table.waitDurable,
-// which waits until Table.writeFile has written them. Read table.go, write.go and file_content.go in this order.
+// which waits until Table.writeFile has written them. Read lease_table.go, file_write.go and file_content.go in this
+// order.
 package file

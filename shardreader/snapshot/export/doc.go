@@ -7,6 +7,6 @@
 // No damage is silent. The manifests are compared with their checksums, and each data file with the MD5 and the number
 // of items in the manifest. A reader returns io.EOF only for a complete file.
 //
-// Read export.go first, then manifest.go, find_export.go and reader.go. local_folder.go and bucket.go open files.
-// request_export.go requests an export and waits for it.
+// Read export.go first, then export_manifest.go, find_export.go and data_file_reader.go. disk_store.go and
+// bucket_store.go open files. export_request.go requests an export and waits for it.
 package export

@@ -4,6 +4,6 @@
 // are read at different times. So each item has the state of [Options].Time or later.
 //
 // [record.SnapshotDecoder] decodes DynamoDB's answers, like the pages of a stream. The SDK signs, sends and retries the
-// requests. Read scan.go first, then reader.go. limiter.go limits the read capacity, and pace.go lowers the rate if
-// requests are throttled.
+// requests. Read scan.go first, then segment_reader.go. read_unit_limiter.go limits the read capacity, and
+// adaptive_pace.go lowers the rate if requests are throttled.
 package scan
