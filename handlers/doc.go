@@ -13,9 +13,10 @@
 // names in an answer, and treats all records as delivered.
 //
 // handler.answer (handler.go) decodes the event and calls handler.deliverRecords, which runs the pipeline over the
-// records (run.go) and names the earliest record that is not finished (firstUnfinished in event_records.go).
-// deadline.go says when the run must stop, and answer.go writes the answer. on_failure.go receives the messages of
-// [OnFailure], and discarded_records.go reads the records again that Lambda discarded. Read these files in this order.
+// records (invocation_run.go) and names the earliest record that is not finished (firstUnfinished in event_records.go).
+// invocation_deadline.go says when the run must stop, and invocation_answer.go writes the answer.
+// discarded_batch_handler.go receives the messages of [OnFailure], and discarded_records.go reads the records again
+// that Lambda discarded. Read these files in this order.
 //
 // # Answers
 //
