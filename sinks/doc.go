@@ -5,15 +5,16 @@
 // letters. The result is an ordinary [pipeline.Pipeline]. A Lambda function, a consumer and a
 // replay run the same pipeline, so they behave alike.
 //
-// Start reading at assemble.go, which calls routes.go for each sink. routes.go opens stores (stores.go) with
-// fingerprint.go, which checks an output against the state with output_births.go. The other files:
+// Start reading at pipeline_assembly.go, which calls sink_routes.go for each sink. sink_routes.go opens stores
+// (stores.go) with settings_fingerprint.go, which checks an output against the state with output_births.go. The other
+// files:
 //
 //   - What surrounds a sink: staged_sink.go (an output that is being filled), fresh_sink.go, masked_sink.go,
-//     held_sink.go, and accept_source.go, which refuses changes of another table.
-//   - Go code of a program: extension.go, typed_sink.go, go_filter.go.
-//   - The identity and settings of outputs: change_births.go, output_changes.go, empty_output.go, sink_stage.go,
-//     left_out.go, routes_digest.go, retention.go (how long versions are kept); adopt.go makes an output belong to a
-//     state.
-//   - Pipelines for other purposes: plan_only.go; undecodable.go and large_data.go (dead letters and large data);
-//     sensitive.go (what is masked), no_entity.go (counts).
+//     held_go_sink.go, and source_table_filter.go, which refuses changes of another table.
+//   - Go code of a program: go_extension.go, typed_sink.go, go_filter.go.
+//   - The identity and settings of outputs: birth_update.go, output_changes.go, empty_output.go, sink_stage.go,
+//     left_out_sinks.go, routes_digest.go, sink_retention.go (how long versions are kept); output_adoption.go makes an
+//     output belong to a state.
+//   - Pipelines for other purposes: plan_only_stores.go; undecodable_stop.go and large_data_location.go (dead letters
+//     and large data); sensitive_mask.go (what is masked), no_entity_count.go (counts).
 package sinks

@@ -16,8 +16,8 @@
 // can be replayed like the stream that it came from, unless it has only the newest change of each item.
 //
 // A change goes through Sink.Plan, which sets its folder or its object, and then through Sink.Write. Reading goes
-// through [Read], runBuilder.build and merge. Read archive.go, plan.go, write.go, read.go and run_builder.go in this
-// order.
+// through [Read], runBuilder.build and merge. Read archive.go, put_plan.go, object_write.go, archive_read.go and
+// sorted_run_builder.go in this order.
 package archive
 
 import (

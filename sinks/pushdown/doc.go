@@ -28,6 +28,6 @@
 // Lambda joins names with dots, so a name with a dot is ambiguous. Patterns therefore use only top-level attributes
 // without a dot in their names.
 //
-// Start reading at plan.go. condition.go and expression.go translate conditions into alternatives of patterns.
-// pattern.go and leaf.go combine them.
+// Start reading at pattern_plan.go. condition_patterns.go and expression_patterns.go translate conditions into
+// alternatives of patterns. record_pattern.go and text_rule.go combine them.
 package pushdown

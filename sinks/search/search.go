@@ -11,10 +11,10 @@
 // item's document. After an operator corrects the settings, a redrive of the same change replaces the void tombstone.
 // This works because a mutation that is not void replaces a void tombstone of its own version.
 //
-// With Options.ForEach an item has a document for each element of a list, a set or a map. See for_each.go.
+// With Options.ForEach an item has a document for each element of a list, a set or a map. See element_documents.go.
 //
-// This package plans and knows no driver. The stores are in opensearch and sqlite. Read search.go,
-// plan.go and store.go first, then document.go and fields.go.
+// This package plans and knows no driver. The stores are in opensearch and sqlite. Read search.go, document_plan.go and
+// store.go first, then document_encoding.go and document_fields.go.
 package search
 
 import (

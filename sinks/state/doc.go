@@ -4,8 +4,8 @@
 // Two packages store these records: state/dynamo in a DynamoDB table, and state/sqlite in a file. Planners and stores
 // of rows (sinks/view) read [Guard] and [Contribution] before a write and replace them in the transaction that writes
 // the rows ([ItemWrite], [GroupWrite]). Package sinks records a [Birth] and a [Fingerprint] when a sink opens. The
-// pipeline reads and writes quarantine [Mark]s and [Gaps] through a [Store]. Read contribution.go, group.go and
-// claim.go first, then store.go and births.go.
+// pipeline reads and writes quarantine [Mark]s and [Gaps] through a [Store]. Read group_contribution.go, group_write.go
+// and row_claim.go first, then store.go and output_births.go.
 //
 // # Why an aggregate does not count twice
 //

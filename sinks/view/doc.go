@@ -87,32 +87,32 @@
 //
 // # Reading order
 //
-// plan_base.go has the common part of views and aggregates, and store.go the interfaces to stores. The package itself
+// sink_base.go has the common part of views and aggregates, and store.go the interfaces to stores. The package itself
 // has no store: a [Store], an [ItemStore] or a [GroupStore] writes, and a [Reader] reads. write_rounds.go has the loop
 // of each Write.
 //
-// A view: [Sink.Plan] is pure, and [Sink.Write] writes (sink.go). guard_mode.go decides whether rows guard themselves.
-// plan.go finds the rows of the old and the new image, and row_key.go builds their keys. op_batch.go orders the ops of
-// a Write, so that each row or item is written once.
+// A view: [Sink.Plan] is pure, and [Sink.Write] writes (view_sink.go). guard_mode.go decides whether rows guard
+// themselves. row_plan.go finds the rows of the old and the new image, and row_key.go builds their keys.
+// operation_batch.go orders the ops of a Write, so that each row or item is written once.
 //
-//   - Rows that guard themselves: Plan, planRow, locationBefore and locationAfter, planOps (row_ops.go); then Write,
-//     writeRows, Store.Apply. write_hints.go saves writes.
+//   - Rows that guard themselves: Plan, planRow, locationBefore and locationAfter, planOps (row_move_plan.go); then
+//     Write, writeRows, Store.Apply. write_hints.go saves writes.
 //
-//   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.writeRound
+//   - Rows guarded by item: Plan, planClaim (planned_claim.go); then Write, writeClaims, claimWrite.writeRound
 //     (claim_write.go). A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go,
 //     row_claims.go, both pure), and commits with ItemStore.WriteItems.
 //
 //   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.writeRound
 //     (item_rows_write.go), nextPart (item_rows_parts.go), ItemRowsStore.ReplaceItemRows.
 //
-// A repair ([Repairer], [GroupRepairer], repair.go) needs no plan. It replaces rows that a comparison found to be
-// wrong, and keeps their versions.
+// A repair ([Repairer], [GroupRepairer], repair_interfaces.go) needs no plan. It replaces rows that a comparison found
+// to be wrong, and keeps their versions.
 //
 // An aggregate: [Aggregate.Plan] finds the shares of an image (aggregate_plan.go). [Aggregate.Write] reads, applies and
 // commits (aggregate_write.go). Between reading and committing, itemChanges.advance applies the changes of one item
 // (aggregate_item_changes.go), and deltaBuilder.build makes the deltas of its groups (aggregate_delta_builder.go,
 // aggregate_deltas.go). Both functions are pure.
 //
-// Readers of shards: groups.go and groups_read.go add up groups, read_partition.go merges the rows of a partition, and
-// row_order.go has the code that both use.
+// Readers of shards: group_rows.go and group_shards_reader.go add up groups, sharded_partition.go merges the rows of a
+// partition, and row_order.go has the code that both use.
 package view

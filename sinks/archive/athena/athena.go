@@ -5,7 +5,7 @@
 // All names are quoted. The tables of two sinks have different names.
 //
 // [Statements] builds a table. table.setPartitions finds folders and partition columns, table.createTable writes the
-// CREATE TABLE statement, and views.go writes the views.
+// CREATE TABLE statement, and sql_views.go writes the views.
 package athena
 
 import (

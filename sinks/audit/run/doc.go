@@ -8,8 +8,8 @@
 // The audit saves its progress in a folder beside the report. If an audit is interrupted, the same command continues
 // it.
 //
-// Read audit.go first: it runs the phases. spool_items.go and spool_stored.go write the spool, join_entries.go joins
-// the required with the stored entries. recheck.go compares the suspects again in rounds, each suspect by a check
-// (suspect_check.go). repair.go repairs what differs. table.go opens the table. Between rounds a caller's
-// Options.WaitForConsumers waits until the consumers have read what was written before.
+// Read audit.go first: it runs the phases. required_entry_spool.go and stored_entry_spool.go write the spool,
+// entry_join.go joins the required with the stored entries. suspect_recheck.go compares the suspects again in rounds,
+// each suspect by a check (suspect_check.go). finding_repair.go repairs what differs. source_table.go opens the table.
+// Between rounds a caller's Options.WaitForConsumers waits until the consumers have read what was written before.
 package run

@@ -13,7 +13,7 @@
 // event.
 //
 // publisher.Publish makes the calls for all three targets. sending.takeBatch picks a batch, sending.prepare builds each
-// body, and target.send makes the call. Read publish.go first.
+// body, and target.send makes the call. Read batch_publisher.go first.
 package aws
 
 import (

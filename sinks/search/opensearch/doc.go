@@ -2,8 +2,8 @@
 // Amazon OpenSearch Service, a collection of OpenSearch Serverless, or another cluster.
 //
 // [New] checks the options, [Store.Open] prepares the server, and [Store.Apply] writes mutations in bulk requests. In
-// bulk.go the order of calls is sendAll, resolve, send, perform, setResult. ensureIndex (ensure_index.go) creates an
-// index before its first document. Read store.go, bulk.go and ensure_index.go first.
+// bulk_write.go the order of calls is sendAll, resolve, send, perform, setResult. ensureIndex (ensure_index.go) creates
+// an index before its first document. Read store.go, bulk_write.go and ensure_index.go first.
 //
 // Every document has the version of the change that wrote it. A delete leaves a tombstone document with its version.
 // Readers do not see tombstones, because they read through an alias with a filter. So a late write never brings back a
@@ -31,8 +31,8 @@
 // map a number to long or float by its first value, and concurrent requests could disagree. A document that does not
 // fit the mapping is sent a second time, alone. The store keeps one record of each sink in the hidden index tablewake.
 //
-// [Store.RepairDocuments] (repair.go) replaces a document that a comparison read, and keeps its version. The condition
-// of the write is the sequence number of the document in mode exact, and its external version in mode fast.
+// [Store.RepairDocuments] (repair_documents.go) replaces a document that a comparison read, and keeps its version. The
+// condition of the write is the sequence number of the document in mode exact, and its external version in mode fast.
 //
 // [Store.Purge] removes tombstones that were written long enough ago. The sink refuses changes that are older than the
 // purged tombstones (state.Retention).

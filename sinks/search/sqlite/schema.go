@@ -30,7 +30,7 @@ var layout = []string{
 	version TEXT NOT NULL,
 	void INTEGER NOT NULL, -- of a tombstone: no document could be made of that change
 	birth TEXT NOT NULL,
-	entries BLOB NOT NULL, -- what it has in _tws_words and _tws_values: entries.go
+	entries BLOB NOT NULL, -- what it has in _tws_words and _tws_values: search_entries.go
 	source TEXT,           -- as it was written; NULL for a tombstone
 	UNIQUE ("index", id)
 ) STRICT`,
@@ -40,10 +40,10 @@ var layout = []string{
 	path TEXT NOT NULL,
 	UNIQUE ("index", path)
 ) STRICT`,
-	// A row holds the words of one document at one path, separated by spaces. words.go decides what a word is; the
-	// tokenizer only splits at spaces.
+	// A row holds the words of one document at one path, separated by spaces. indexed_words.go decides what a word is;
+	// the tokenizer only splits at spaces.
 	`CREATE VIRTUAL TABLE IF NOT EXISTS "_tws_words" USING fts5(words, content='', contentless_delete=1, tokenize='ascii')`,
-	// Numbers are BLOBs and times are TEXT, both sorted by their bytes: values.go.
+	// Numbers are BLOBs and times are TEXT, both sorted by their bytes: sortable_values.go.
 	`CREATE TABLE IF NOT EXISTS "_tws_values" (
 	path INTEGER NOT NULL,
 	value ANY NOT NULL,

@@ -6,8 +6,8 @@
 // [New] returns a [DB]: a client and the name of the state table. [DB.State] returns the part of the state that a
 // pipeline itself uses. When a call returns without an error, its result is durable. Every read is consistent, except
 // listings. A failed call returns an [Error], which is marked as transient, fatal or permanent. Several pipelines may
-// share a table, and any number of processes may use it at once. Read db.go, transact.go, errors.go and keys.go first,
-// then item_records.go, claims.go and members.go.
+// share a table, and any number of processes may use it at once. Read db.go, transaction.go, errors.go and item_keys.go
+// first, then item_records.go, row_claims.go and group_members.go.
 //
 // # Transactions
 //

@@ -11,5 +11,5 @@
 // The layout of the file has a number ([Format]). If a file has another layout, Open returns an error that says what to
 // do. A witness beside the file distinguishes the file from an older copy ([Options].Witness).
 //
-// Read db.go, writer.go and reader.go first, then schema.go and item_records.go.
+// Read db.go, writing_connection.go and reading_connections.go first, then schema.go and item_records.go.
 package sqlite

@@ -61,12 +61,13 @@
 // store.go has the types. row_item.go makes the item of a row and the condition on its owner. There are four calls that
 // write. In each list below, the last function handles a transaction whose conditions were not met:
 //
-//   - [Store.Apply] (apply.go): rowWriter.writeInPlace, or writeApart, update and writeTransaction (apply_apart.go);
-//     handleUnmet.
+//   - [Store.Apply] (mutation_apply.go): rowWriter.writeInPlace, or writeApart, update and writeTransaction
+//     (separate_tombstones.go); handleUnmet.
 //
-//   - [Store.WriteItems] (claims_settle.go, claims.go): connectedWrites, settleConnected, commit; unmetClaimsResult.
+//   - [Store.WriteItems] (claim_transactions.go, row_claims.go): connectedWrites, settleConnected, commit;
+//     unmetClaimsResult.
 //
-//   - [Store.Contribute] (groups.go): groupWriter.run, tryOnce, addAction (group_add.go) or appendReplace
+//   - [Store.Contribute] (group_write.go): groupWriter.run, tryOnce, addAction (group_add.go) or appendReplace
 //     (group_replace.go); noteUnmet.
 //
 //   - [Store.ReplaceItemRows] (item_rows.go): itemRowsWriter.run; withoutForeign.
@@ -75,7 +76,7 @@
 // stored as a comparison read it. Repairs keep the version, so each repair gives the row a new rev in _tw. Of two
 // repairs that read the same row, only one succeeds.
 //
-// The package sinks/internal/rowqueue orders the writers of one process. [Reader] (reader.go) leaves out tombstones and
-// the store's attributes; [Reader.StoredRows] (inspect.go) returns them. output.go counts the rows of a sink for
-// package state. [CostOf] (cost.go) estimates what a planned change costs.
+// The package sinks/internal/rowqueue orders the writers of one process. [Reader] (row_reader.go) leaves out tombstones
+// and the store's attributes; [Reader.StoredRows] (row_inspector.go) returns them. sink_output.go counts the rows of a
+// sink for package state. [CostOf] (write_cost.go) estimates what a planned change costs.
 package dynamo

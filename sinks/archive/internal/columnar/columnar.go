@@ -3,7 +3,8 @@
 // The same rows make the same bytes. Images are JSON text, so that no digit and no type is lost. All other columns are
 // text, except a time and a size. Row groups are small, so that a reader can merge many objects in little memory.
 //
-// columnar.go has the columns. writer.go writes objects, reader.go reads them, and digest.go compares their contents.
+// columnar.go has the columns. parquet_writer.go writes objects, parquet_reader.go reads them, and content_digest.go
+// compares their contents.
 package columnar
 
 import (

@@ -15,10 +15,10 @@ import (
 type clause struct {
 	need     need
 	field    string // "": any
-	words    string // words that follow each other, as in words.go; "": none are requested
+	words    string // words that follow each other, as in indexed_words.go; "": none are requested
 	isPrefix bool   // the last word may be longer
 
-	// low and high are the smallest and the largest requested value, encoded as in values.go; nil: no value is
+	// low and high are the smallest and the largest requested value, encoded as in sortable_values.go; nil: no value is
 	// requested.
 	low, high           any
 	aboveLow, belowHigh bool // low, or high, is not itself a requested value

@@ -25,8 +25,8 @@ const (
 		" AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
 )
 
-// Apply writes mutations. If tombstones are in place, each row or tombstone is one conditional put. apply_apart.go has
-// the writes for tombstones apart. Requests run at the same time, up to the DB's limit.
+// Apply writes mutations. If tombstones are in place, each row or tombstone is one conditional put.
+// separate_tombstones.go has the writes for tombstones apart. Requests run at the same time, up to the DB's limit.
 //
 // A mutation fails permanently if its row belongs to another sink or to no sink, or if no item can hold the row. If
 // DynamoDB does not respond, the mutations that were not sent yet fail with the same transient error.
