@@ -14,11 +14,11 @@ var makesFiles = regexp.MustCompile(`\bos\.(Mkdir|MkdirAll|OpenFile|WriteFile|Cr
 
 // ownModes lists the files that may do so.
 var ownModes = []string{
-	"pipeline/private/private.go",       // makes files for all other packages
-	"sinks/archive/disk_spill.go",       // in a folder of os.MkdirTemp, which only the owner can read
-	"cmd/internal/configtest/file.go",   // a test file of the user, with its own mode
-	"cmd/internal/generate/generate.go", // source code without items
-	"cmd/internal/initconfig/init.go",   // a configuration and source code without items
+	"pipeline/private/private.go",          // makes files for all other packages
+	"sinks/archive/disk_spill.go",          // in a folder of os.MkdirTemp, which only the owner can read
+	"cmd/internal/configtest/test_file.go", // a test file of the user, with its own mode
+	"cmd/internal/generate/generate.go",    // source code without items
+	"cmd/internal/initconfig/init.go",      // a configuration and source code without items
 }
 
 // Files of the program hold items, keys and events. pipeline/private creates them, so that only their owner can read

@@ -2,5 +2,6 @@
 // progress bars and profiles.
 //
 // [Run] parses a command line, runs its command and returns the exit code. It wraps both output streams: standard
-// output in a printableWriter, and standard error in a logWriter. Read run.go first, then exit.go and output.go.
+// output in a printableWriter, and standard error in a logWriter. Read root_command.go first, then exit_codes.go and
+// output_format.go.
 package cli

@@ -6,6 +6,6 @@
 // the same. Then outcome.actualContents reads the stores, and compare finds the differences. [File.Update] writes the
 // actual contents into the file.
 //
-// Read file.go, step.go and expect.go first (the parts of a file), then run.go and outcome.go. README.md describes the
-// format of a file.
+// Read test_file.go, case_step.go and expectation.go first (the parts of a file), then case_run.go and case_outcome.go.
+// README.md describes the format of a file.
 package configtest

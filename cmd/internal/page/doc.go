@@ -15,7 +15,7 @@
 //   - It costs nothing while no browser shows it, because [ReportCache] reads the shared state of all consumers on
 //     demand.
 //
-// newView (page_view.go) makes the template's data from a Status, and newHeadline (headline.go) makes the first
-// sentence. Page (page.go) serves the page, and events.go streams its changes. serve.go is the server of
-// `status --serve`.
+// newView (template_data.go) makes the template's data from a Status, and newHeadline (headline.go) makes the first
+// sentence. Page (page.go) serves the page, and server_sent_events.go streams its changes. report_page_server.go is the
+// server of `status --serve`.
 package page

@@ -2,5 +2,5 @@
 // prints the effect, the next command, and the cost of filling the sink.
 //
 // options.run calls sinks.CompareOutputs. newReport turns the result into a report, and report.write prints it. The
-// cost of filling is in cost.go.
+// cost of filling is in filling_cost.go.
 package plan

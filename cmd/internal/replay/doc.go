@@ -2,5 +2,5 @@
 // prints, too.
 //
 // options.run opens the records and the stores, assembles the pipeline, and runs it with a progress bar (runPipeline).
-// Read replay.go first, then summary.go. record_command.go is the command record.
+// Read replay.go first, then run_summary.go. record_command.go is the command record.
 package replay

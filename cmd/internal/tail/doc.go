@@ -2,5 +2,5 @@
 // command explain.
 //
 // It reads the stream with shardreader.Tail, which needs no lease and stores nothing. Read tail.go first, then
-// selection.go, which implements --key and --of. globaltable.go protects the consumers of a global table.
+// change_selection.go, which implements --key and --of. global_table_check.go protects the consumers of a global table.
 package tail

@@ -7,5 +7,5 @@
 // configuration of deploy/example, with the tables and the bucket that the example needs.
 //
 // flags.run calls one of [Filters], [Policies], [SAM], [Terraform] and [CloudFormation]. Read command.go first, then
-// options.go and sam.go.
+// filter_criteria.go and sam_template.go.
 package template

@@ -2,7 +2,7 @@
 //
 // The pipeline plans the expected contents for the item. Package audit compares the plans with the actual contents:
 // rows, documents, tombstones, guards and contributions. [Compare] adds the dead letters. Read why.go first, then
-// sink_comparison.go. item.go finds the item, and letters.go finds its dead letters.
+// sink_comparison.go. item_finder.go finds the item, and item_dead_letters.go finds its dead letters.
 package why
 
 import (
