@@ -133,7 +133,7 @@ func (o *options) openSample(ctx context.Context, cfg *config.Config, c *cost) (
 	decoder := record.SnapshotOptions{DecoderOptions: o.Decoder(cfg), Keys: o.keys, Kinesis: cfg.Source.Kinesis != ""}
 	switch {
 	case len(o.items) > 0:
-		files, err := items.Open(ctx, items.Options{Paths: o.items, Decoder: decoder})
+		files, err := items.Open(ctx, items.Options{Paths: o.items, Decoder: decoder, Sample: true})
 		return &sampleReader{Snapshot: files}, err
 	case !o.Live:
 		c.Unknown = "name some items of the table with --items FILE --keys PK,SK"

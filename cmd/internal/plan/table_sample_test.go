@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,9 +20,10 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 	"github.com/tablewake/tablewake/cmd/internal/plan"
+	"github.com/tablewake/tablewake/cmd/internal/replay"
 )
 
-var program = clitest.Program{plan.New}
+var program = clitest.Program{plan.New, replay.New}
 
 // planned is a part of the output of `plan -o json`.
 type planned struct {
@@ -157,5 +159,26 @@ func TestSampleWithoutRights(t *testing.T) {
 			t.Errorf("%s is denied, and it says %s", denied, text)
 		}
 		srv.Close()
+	}
+}
+
+// A sample of items may be a part of a file, cut anywhere.
+func TestSampleOfCutItems(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	const first = "version: 1\nname: shop\nsource: {table: shop}\nstate: {table: state}\nsinks:\n  first: {view: {table: rows, key: {PK: 'A#{@key}'}}}\n"
+	for path, text := range map[string]string{
+		in("first.yaml"): first, in("stream.jsonl"): clitest.Order("x", "1"),
+		in("tablewake.yaml"): first + "  second: {view: {table: rows, key: {PK: 'B#{@key}'}}}\n",
+		in("items.jsonl"):    `{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"},"Na`,
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program.Run(t, cli.ExitOK, "replay", "-c", in("first.yaml"), "--local", in("out"), in("stream.jsonl"))
+	text, said := program.Run(t, cli.ExitPlanned, "plan", "-c", in("tablewake.yaml"), "--local", in("out"), "--items", in("items.jsonl"), "--keys", "PK")
+	if !strings.Contains(said, "1 line of --items is not an item, and costs nothing here") || !strings.Contains(text, "filling, of 1 item") {
+		t.Errorf("it says %s%s", text, said)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -36,6 +37,12 @@ type Options struct {
 	Time    time.Time              // every item has the state of this time or later. Default: unknown
 	// RefuseUndecodable makes Open fail if a line cannot be decoded. Default: such a line is an error of its page
 	RefuseUndecodable bool
+	// Sample makes Open read only the first page of each file, and accept files that are cut. The snapshot must fill no
+	// sink: it has no positions, and its name has no digest. Default: Open reads all pages
+	Sample bool
+	// Progress is called after each page that Open has read: bytes of the total stored bytes of the files are read, and
+	// have that many items. Default: not called
+	Progress func(bytes, total, items int64)
 
 	BlockBytes int // size of the pages of a large file. Default: 1 MiB
 }
@@ -71,6 +78,9 @@ func Open(ctx context.Context, o Options) (*Snapshot, error) {
 	case o.BlockBytes < 0:
 		return nil, fmt.Errorf("items: BlockBytes is negative: %d", o.BlockBytes)
 	}
+	if o.Progress == nil {
+		o.Progress = func(_, _, _ int64) {}
+	}
 	files, err := inputs.List(o.Paths)
 	if err != nil {
 		return nil, fmt.Errorf("items: %w", err)
@@ -103,29 +113,40 @@ func errNotFile(name string) error {
 // changed file fills would have items of both versions, and would lack others.
 func (s *Snapshot) readFiles(ctx context.Context) error {
 	digest := sha256.New()
+	var read atomic.Int64 // stored bytes
 	for i := range s.parts {
 		part := &s.parts[i]
-		version, err := s.readFile(ctx, part)
+		version, err := s.readFile(ctx, part, &read)
 		if err != nil {
 			return err
 		}
 		s.files[part.ID] = version
 		s.info.Items += part.Items
 		fmt.Fprintln(digest, version.digest)
+		if s.options.Sample {
+			part.Items = -1
+		}
 	}
 	if s.info.Items == 0 {
 		return errs.Errorf(
 			"%s: there is no item, and a sink that is filled by nothing can't be filled again: name the file with the items",
 			strings.Join(s.options.Paths, " "))
 	}
-	s.info.Source = fmt.Sprintf("items %s sha256:%s", strings.Join(s.options.Paths, " "), shortDigest(digest))
+	s.info.Source = "items " + strings.Join(s.options.Paths, " ")
+	if s.options.Sample {
+		s.info.Items = -1
+		return nil
+	}
+	s.info.Source += " sha256:" + shortDigest(digest)
 	return nil
 }
 
 func shortDigest(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:8]) }
 
-// readFile reads the file of a part to its end, and counts its items.
-func (s *Snapshot) readFile(ctx context.Context, part *snapshot.Part) (version fileVersion, err error) {
+// readFile reads the file of a part to its end, and counts its items. It adds the stored bytes to read.
+func (s *Snapshot) readFile(
+	ctx context.Context, part *snapshot.Part, read *atomic.Int64,
+) (version fileVersion, err error) {
 	f, err := os.Open(filepath.FromSlash(part.ID))
 	if err != nil {
 		return version, err
@@ -138,7 +159,7 @@ func (s *Snapshot) readFile(ctx context.Context, part *snapshot.Part) (version f
 	case !about.Mode().IsRegular():
 		return version, errNotFile(part.ID)
 	}
-	plain, free, err := inputs.Decompress(part.ID, f)
+	plain, free, err := inputs.Decompress(part.ID, &inputs.CountingReader{Reader: f, N: read})
 	if err != nil {
 		return version, fmt.Errorf("%s: %w", part.ID, err)
 	}
@@ -159,6 +180,10 @@ func (s *Snapshot) readFile(ctx context.Context, part *snapshot.Part) (version f
 			return version, err
 		}
 		part.Items += b.Items
+		s.options.Progress(read.Load(), s.info.Bytes, s.info.Items+part.Items)
+		if s.options.Sample {
+			return fileVersion{changed: about.ModTime()}, nil
+		}
 	}
 }
 

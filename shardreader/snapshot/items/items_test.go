@@ -221,6 +221,42 @@ func TestOpen_LastLineIsWhole(t *testing.T) {
 	}
 }
 
+// A sample is read once, to a line that is cut. A file without items or of another kind is refused.
+func TestOpen_Sample(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.json")
+	o := items.Options{Paths: []string{path}, Sample: true, BlockBytes: 100}
+	write(t, path, append(texts(0, 100), `{"PK":{"S":"b"},"Na`...), nil)
+	s := open(t, o)
+	keys, _, err := read(t, s, s.Parts()[0].ID, "")
+	if !errors.Is(err, io.EOF) || len(keys) != 101 || s.Info().Items != -1 || s.Parts()[0].Items != -1 || s.Info().Source != "items "+path {
+		t.Errorf("%d items, %v, %+v", len(keys), err, s.Info())
+	}
+	for content, want := range map[string]string{"\n": "there is no item", "PK,SK\n": "the first line is not an item"} {
+		write(t, path, []byte(content), nil)
+		o.Decoder = decoder
+		if _, err := items.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
+// Open reports how many stored bytes and items it has read.
+func TestOpen_Progress(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), texts(0, 500), nil)
+	write(t, filepath.Join(dir, "b"), texts(500, 500), func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
+	var last [3]int64
+	s := open(t, items.Options{Paths: []string{dir}, BlockBytes: 100, Progress: func(bytes, total, items int64) {
+		if bytes < last[0] || bytes > total || items <= last[2] {
+			t.Errorf("after %v: %d of %d bytes, %d items", last, bytes, total, items)
+		}
+		last = [3]int64{bytes, total, items}
+	}})
+	if want := [3]int64{s.Info().Bytes, s.Info().Bytes, 1000}; last != want {
+		t.Errorf("at the end %v, want %v", last, want)
+	}
+}
+
 // With RefuseUndecodable an undecodable line anywhere in a file is an error of Open, with its place.
 func TestOpen_RefuseUndecodable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "items.json")
