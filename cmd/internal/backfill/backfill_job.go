@@ -21,6 +21,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/items"
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -38,6 +39,7 @@ type job struct {
 	aws        awssdk.Config // with --live, or with an export in S3
 
 	backfill  state.Backfill          // the stored backfill of the run; zero for an archive, and before openSource
+	items     *items.Snapshot         // with --items; nil until the files are read
 	table     scan.Table              // zero if DescribeTable was not called
 	keys      []string                // names of the table's key attributes; nil until the source is open
 	narrowing *snapshot.ItemSelection // selects the items that are read; nil: all
@@ -57,7 +59,7 @@ func (j *job) loadAWS(ctx context.Context) (err error) {
 }
 
 func (j *job) run(ctx context.Context) error {
-	if err := errors.Join(j.checkLag(), j.checkCopies(), j.checkTypes()); err != nil {
+	if err := errors.Join(j.checkLag(), j.checkFloor(), j.checkCopies(), j.checkTypes()); err != nil {
 		return err
 	}
 	if err := j.loadAWS(ctx); err != nil {
@@ -65,6 +67,11 @@ func (j *job) run(ctx context.Context) error {
 	}
 	if j.selection.allPartsRead() {
 		return j.finish(ctx, nil)
+	}
+	if len(j.o.items) > 0 { // a file that is refused must leave the births as they are
+		if _, err := j.openSnapshot(ctx); err != nil {
+			return err
+		}
 	}
 	if err := j.begin(ctx); err != nil {
 		return err

@@ -24,9 +24,6 @@ func (j *job) begin(ctx context.Context) error {
 	if j.selection.isStored() {
 		return nil
 	}
-	if err := j.checkFloor(); err != nil {
-		return err
-	}
 	if j.selection.missesChanges() {
 		if err := j.proveRoutes(ctx); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,12 +64,18 @@ func (w *itemsWorld) interrupt() {
 	}
 }
 
-// refused requires that the backfill is refused with a text, and that its sink is not live.
-func (w *itemsWorld) refused(what, want string) {
+// failed requires that the backfill fails with a text.
+func (w *itemsWorld) failed(what, want string) {
 	w.t.Helper()
 	if _, said := program.Run(w.t, cli.ExitFailure, w.args...); !strings.Contains(said, want) {
 		w.t.Errorf("of %s it says %s", what, said)
 	}
+}
+
+// refused requires that the backfill fails with a text, and that its sink is not live.
+func (w *itemsWorld) refused(what, want string) {
+	w.t.Helper()
+	w.failed(what, want)
 	if text, _ := program.Run(w.t, cli.ExitPlanned, "plan", "-c", w.in("tablewake.yaml"), "--local", w.in("out")); strings.Contains(text, "= rows") {
 		w.t.Errorf("after %s plan says %s", what, text)
 	}
@@ -143,7 +150,11 @@ func TestCutItems(t *testing.T) {
 		for _, settings := range []string{"", "dead_letters: {dir: dead, undecodable: block}\n"} {
 			w := newItemsWorld(t, settings)
 			w.put("items.jsonl", cut)
-			w.refused(want, want)
+			text, _ := program.Run(t, cli.ExitFailure, slices.Concat(w.args, []string{"--dry-run"})...)
+			if !strings.Contains(text, "fill rows (table rows), which is live\n") || !strings.Contains(text, "this is refused: items: ") || !strings.Contains(text, want) {
+				t.Errorf("a dry run says %s", text)
+			}
+			w.failed("a cut file", want)
 			w.put("items.jsonl", items)
 			w.completed("rows", 100)
 		}
@@ -155,7 +166,7 @@ func TestCutItems(t *testing.T) {
 func TestBlockedItems(t *testing.T) {
 	w, items := newItemsWorld(t, "dead_letters: {dir: dead, undecodable: block}\n"), itemLines(100)
 	w.put("items.jsonl", bytes.Replace(items, []byte(`{"PK":{"S":"70"}}`), []byte(`{"PK":{"S":"70"}`), 1))
-	w.refused("a broken line", "items.jsonl:71 (byte ")
+	w.failed("a broken line", "items.jsonl:71 (byte ")
 	w.put("items.jsonl", items)
 	w.completed("rows", 100)
 }

@@ -197,7 +197,12 @@ func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 		return nil
 	}
 	snap, err := j.openSnapshot(ctx)
-	if err != nil {
+	isRefusedFile := len(j.o.items) > 0 && cli.ExitCode(err) == cli.ExitFailure && ctx.Err() == nil
+	switch {
+	case err != nil && isRefusedFile:
+		r.addProblem(err)
+		return nil
+	case err != nil:
 		return err
 	}
 	info := snap.Info()

@@ -50,8 +50,14 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	return records.OpenExport(ctx, j.aws, export.Options{Layers: paths, Decoder: decoder}, j.streams.Err)
 }
 
+// openItems reads the files of items to their ends. Later calls return the same snapshot.
 func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
-	o := items.Options{Paths: j.o.items, Decoder: decoder}
+	if j.items != nil {
+		return j.items, nil
+	}
+	progress := cli.NewProgress(j.streams.Err, "checking the items", 0)
+	defer progress.End()
+	o := items.Options{Paths: j.o.items, Decoder: decoder, Progress: progress.UpdateBytes}
 	letters := cmp.Or(j.cfg.DeadLetters, &config.DeadLetters{})
 	hasLetters := !j.o.Live || letters.Bucket != "" || letters.Queue != "" || letters.Dir != ""
 	o.RefuseUndecodable = letters.BlockUndecodable || !hasLetters // the line would block the backfill
@@ -62,7 +68,12 @@ func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (sn
 		}
 		o.Time = at
 	}
-	return items.Open(ctx, o)
+	opened, err := items.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	j.items = opened
+	return opened, nil
 }
 
 // openScan opens a scan that begins after the floor of the sinks.

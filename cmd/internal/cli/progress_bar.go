@@ -75,15 +75,15 @@ func (p *Progress) Write(lines []byte) (int, error) {
 
 // Update shows that done of total items are finished. total may grow later.
 func (p *Progress) Update(done, total int64) {
-	if p.bar != nil && total > 0 {
-		p.bar.ChangeMax64(total)
-	}
 	p.UpdateBytes(done, total, done)
 }
 
-// UpdateBytes shows that done of total bytes are finished, and the number of records in them.
+// UpdateBytes shows that done of total bytes are finished, and the number of records in them. total may grow later.
 func (p *Progress) UpdateBytes(done, total, records int64) {
 	if p.bar != nil {
+		if total > 0 {
+			p.bar.ChangeMax64(total)
+		}
 		_ = p.bar.Set64(done)
 		return
 	}
