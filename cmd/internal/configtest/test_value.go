@@ -1,6 +1,8 @@
 package configtest
 
 import (
+	"bytes"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -179,7 +181,7 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) item.Value {
 	switch n := at.Node; n.Kind {
 	case yaml.MappingNode:
 		if typed && len(n.Content) == 2 && marks[n.Content[0].Value] != item.Absent {
-			return parseMarked(f, at.Member(n.Content[0], n.Content[1]))
+			return parseMarked(f, at.Member(n.Content[0], n.Content[1]), marks[n.Content[0].Value])
 		}
 		es := entries{named: true}
 		for _, m := range f.Members(at) {
@@ -212,55 +214,88 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) item.Value {
 	return plainNumber([]byte(text))
 }
 
-// parseMarked reads the value after a mark, such as $SS. The value is written in DynamoDB JSON.
-func parseMarked(f *yamlbind.File, at *fileValue) item.Value {
-	problemsBefore := len(f.Problems)
-	b := appendDynamoDB([]byte(`{"`+marks[at.Name].String()+`":`), f, at)
-	v, err := item.ParseValue(append(b, '}'))
-	if err != nil && len(f.Problems) == problemsBefore {
-		f.Fail(at, "", "is not a value in DynamoDB JSON: %s", jsonOffset.ReplaceAllString(err.Error(), ""))
+// parseMarked reads the value after a mark, such as $SS. The value is written in DynamoDB JSON, and kind is its type.
+func parseMarked(f *yamlbind.File, at *fileValue, kind item.Kind) item.Value {
+	if !f.FollowAlias(at) {
+		return item.Value{}
 	}
-	return v
+	es := entries{named: kind == item.KindM}
+	switch kind {
+	case item.KindM:
+		for _, m := range f.Members(at) {
+			es.add(m.Name, parseDynamoDB(f, m))
+		}
+		return es.value()
+	case item.KindL:
+		for _, e := range f.Elements(at) {
+			es.add("", parseDynamoDB(f, e))
+		}
+		return es.value()
+	case item.KindSS, item.KindNS, item.KindBS:
+		return parseSet(f, at, kind)
+	}
+	return parseScalar(f, at, kind)
 }
 
-// jsonOffset matches the offset in an error of JSON, which is not an offset in the file.
-var jsonOffset = regexp.MustCompile(`^DynamoDB JSON, byte \d+(?:, |: )`)
+// parseDynamoDB reads DynamoDB JSON: a mapping with one key, which is the type.
+func parseDynamoDB(f *yamlbind.File, at *fileValue) item.Value {
+	if !f.FollowAlias(at) {
+		return item.Value{}
+	}
+	n := at.Node
+	if n.Kind == yaml.MappingNode && len(n.Content) == 2 {
+		if kind := marks["$"+n.Content[0].Value]; kind != item.Absent {
+			return parseMarked(f, at.Member(n.Content[0], n.Content[1]), kind)
+		}
+	}
+	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it out",
+		"wants a value in DynamoDB JSON, not %s", f.Describe(n))
+	return item.Value{}
+}
+
+// parseSet reads the members of a set.
+func parseSet(f *yamlbind.File, at *fileValue, kind item.Kind) item.Value {
+	memberKind := []item.Kind{item.KindS, item.KindN, item.KindB}[kind-item.KindSS]
+	var members []item.Value
+	raw := []byte{'['}
+	for i, e := range f.Elements(at) {
+		m := parseScalar(f, e, memberKind)
+		isRepeated := m.Exists() && slices.ContainsFunc(members, m.Equal)
+		f.FailIf(isRepeated, e, "remove it", "the member appears twice in the set")
+		members = append(members, m)
+		if i > 0 {
+			raw = append(raw, ',')
+		}
+		raw = append(append(append(raw, '"'), m.Raw()...), '"')
+	}
+	isEmpty := at.Node.Kind == yaml.SequenceNode && len(members) == 0
+	f.FailIf(isEmpty, at, "DynamoDB has no empty set: leave the attribute out", "the set is empty")
+	return item.RawValue(kind, append(raw, ']'))
+}
 
 // boolWord matches true and false.
 var boolWord = regexp.MustCompile(`^(?:true|True|TRUE|false|False|FALSE)$`)
 
-// appendDynamoDB appends a value that is written as DynamoDB JSON. Its scalars may lack the quotes of JSON, or have
-// quotes that JSON has not.
-func appendDynamoDB(dst []byte, f *yamlbind.File, at *fileValue) []byte {
+// parseScalar reads a scalar of DynamoDB JSON. It may lack the quotes of JSON, or have quotes that JSON has not.
+func parseScalar(f *yamlbind.File, at *fileValue, kind item.Kind) item.Value {
 	if !f.FollowAlias(at) {
-		return append(dst, "null"...)
+		return item.Value{}
 	}
-	switch at.Node.Kind {
-	case yaml.MappingNode:
-		dst = append(dst, '{')
-		for i, m := range f.Members(at) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendDynamoDB(append(item.StringValue(m.Name).AppendJSON(dst), ':'), f, m)
-		}
-		return append(dst, '}')
-	case yaml.SequenceNode:
-		dst = append(dst, '[')
-		for i, e := range f.Elements(at) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendDynamoDB(dst, f, e)
-		}
-		return append(dst, ']')
+	content := item.StringValue(at.Node.Value).AppendJSON(nil)
+	isWord := kind == item.KindBOOL || kind == item.KindNULL
+	if isWord && boolWord.Match(content[1:len(content)-1]) {
+		content = bytes.ToLower(content[1 : len(content)-1])
 	}
-	text := at.Node.Value
-	switch strings.TrimPrefix(at.Name, "$") {
-	case "BOOL", "NULL":
-		if boolWord.MatchString(text) {
-			return append(dst, strings.ToLower(text)...)
-		}
+	v, err := item.ParseValue(fmt.Appendf(nil, `{"%s":%s}`, kind, content))
+	if err != nil || at.Node.Kind != yaml.ScalarNode {
+		f.Fail(at, "", "wants %s, not %s", wantedTexts[kind], f.Describe(at.Node))
+		return item.Value{}
 	}
-	return item.StringValue(text).AppendJSON(dst)
+	return v
+}
+
+// wantedTexts describes what a scalar of each type must be, for errors.
+var wantedTexts = map[item.Kind]string{
+	item.KindS: "text", item.KindN: "a number of DynamoDB's", item.KindB: "base64",
+	item.KindBOOL: "true or false", item.KindNULL: "true",
 }
