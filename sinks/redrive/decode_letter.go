@@ -88,12 +88,14 @@ func (r *run) decodeAgain(ctx context.Context) error {
 			continue
 		}
 		id := deadletter.ID(&letter)
-		if discards && !r.DryRun {
+		if discards && r.DryRun {
+			r.report.Discardable++
+			continue
+		}
+		if discards {
 			if err := r.Letters.Remove(ctx, []string{id}); err != nil {
 				return err
 			}
-		}
-		if discards {
 			r.report.Discarded++
 			continue
 		}

@@ -73,9 +73,10 @@ type keyLetters struct {
 	// Letters after the barrier wait. It is the position of an undecodable record, or of a letter that a later pass
 	// delivers. Default: nil; no letter waits for it.
 	barrier      *deliveryOrder
-	settledCount int  // the first settledCount letters are delivered or discarded
-	blocked      bool // the remaining letters wait for a letter that stays
-	exhausted    bool // failExhausted failed a letter of the key
+	unselected   *Failure // names the barrier if it is an undecodable record that is not selected; else nil
+	settledCount int      // the first settledCount letters are delivered or discarded
+	blocked      bool     // the remaining letters wait for a letter that stays
+	exhausted    bool     // failExhausted failed a letter of the key
 }
 
 // setBarrier makes the letters after the barrier wait. If there is an earlier barrier, it stays.
@@ -113,6 +114,7 @@ func (k sinkKey) compare(o sinkKey) int {
 type letterIndex struct {
 	letters     map[sinkKey]*keyLetters
 	undecodable map[sinkKey]deliveryOrder // the first undecodable record of each key
+	unselected  map[int]*Failure          // undecodable records that are not selected, by arrival
 }
 
 // addKey returns the letters of a key. If there are none yet, it adds the key.
@@ -127,7 +129,7 @@ func (x *letterIndex) addKey(k sinkKey) *keyLetters {
 
 // sort reads all letters, without their records. It returns the keys that have letters or a mark, sorted, by sink.
 func (r *run) sort(ctx context.Context, marks map[sinkKey]state.Mark) (map[string][]*keyLetters, error) {
-	index := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]deliveryOrder{}}
+	index := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]deliveryOrder{}, map[int]*Failure{}}
 	r.readIDs = map[string]bool{}
 	arrival := 0
 	for letter, err := range r.Letters.Read(ctx) {
@@ -163,6 +165,7 @@ func (x *letterIndex) setBarrier(id sinkKey, key *keyLetters) {
 	for _, sink := range []string{"", id.sink} {
 		if first, ok := x.undecodable[sinkKey{sink, id.key}]; ok {
 			key.setBarrier(first)
+			key.unselected = x.unselected[key.barrier.arrival]
 		}
 	}
 }
@@ -177,6 +180,10 @@ func (r *run) indexLetter(index *letterIndex, letter *pipeline.DeadLetter, arriv
 		sinks := []string{""} // an undecodable record of a stream is for every sink
 		if letter.Snapshot != nil {
 			sinks = r.filledSinks(letter)
+		}
+		if !r.isSelected(letter.Class) {
+			failure := r.failure(letter, id, errUnselected)
+			index.unselected[arrival] = &failure
 		}
 		for _, sink := range sinks {
 			noteFirst(index.undecodable, sinkKey{sink, key}, order)
@@ -194,6 +201,9 @@ func (r *run) indexLetter(index *letterIndex, letter *pipeline.DeadLetter, arriv
 	letters := index.addKey(sinkKey{letter.Sink, key})
 	letters.refs = append(letters.refs, ref)
 }
+
+// errUnselected is the reason why an undecodable record stays, and with it the later letters of its key.
+var errUnselected = errs.New("its class is not selected, and later letters of its key wait for it")
 
 // countFound adds the selected letters of a key and its mark to the report.
 func (r *run) countFound(sink string, key *keyLetters) {

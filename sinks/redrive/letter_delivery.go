@@ -239,7 +239,8 @@ func (r *run) failLetter(ref *letterRef, cause Failure) {
 }
 
 // releaseKeys ends the quarantine of each key whose remaining letters do not need the mark. It also counts the letters
-// that stay. hasNewLetters reports whether a key got a further letter meanwhile.
+// that stay, and names the undecodable records that letters wait for. hasNewLetters reports whether a key got a further
+// letter meanwhile.
 func (r *run) releaseKeys(
 	ctx context.Context, info pipeline.RouteInfo, keys []*keyLetters,
 ) (hasNewLetters bool, err error) {
@@ -248,6 +249,10 @@ func (r *run) releaseKeys(
 		failures, waiting := key.countStaying()
 		counts.Failed += failures
 		counts.Waiting += waiting
+		if barrier := key.unselected; waiting > 0 && barrier != nil && !r.failed[barrier.ID] {
+			r.failed[barrier.ID] = true
+			r.report.addFailure(*barrier)
+		}
 		if !key.marked || key.barrier != nil || key.needsMark(info.Guarded) {
 			continue
 		}

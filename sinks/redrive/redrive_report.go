@@ -11,6 +11,7 @@ type Report struct {
 	Undecodable int       `json:"undecodable"` // letters that still cannot be decoded
 	Moved       int       `json:"moved"`       // letters that Options.To took over
 	Discarded   int       `json:"discarded"`   // letters of undecodable records that Options.Discard removed
+	Discardable int       `json:"-"`           // letters of undecodable records that a dry run did not remove
 	Failures    []Failure `json:"failures"`    // reasons why letters stay: the first 20
 }
 
@@ -97,5 +98,5 @@ func (r *run) reportProgress() {
 
 // Empty reports whether the redrive found neither letters nor quarantined keys.
 func (r *Report) Empty() bool {
-	return len(r.Sinks) == 0 && r.Decoded+r.Undecodable+r.Discarded+r.Moved == 0
+	return len(r.Sinks) == 0 && r.Decoded+r.Undecodable+r.Discarded+r.Discardable+r.Moved == 0
 }

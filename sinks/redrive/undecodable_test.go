@@ -83,3 +83,44 @@ func TestRun_DiscardKeepsTheMarkOfWhatDoesNotDecode(t *testing.T) {
 		t.Errorf("the sink got %s", got)
 	}
 }
+
+// A letter may wait for an undecodable record of its key that is not selected. The report names this record.
+func TestRun_UndecodableThatIsNotSelected(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, recordJSON("a", 1, text))
+	w.free.take()
+	w.run(t, recordJSON("a", 2, ""))
+	w.free.fail = refuse(3)
+	w.run(t, recordJSON("a", 3, text))
+	w.free.fail = nil
+	var undecodable, waiting pipeline.DeadLetter
+	for l := range w.box.Read(t.Context()) {
+		if l.Sink == "" {
+			undecodable = l
+		} else if l.Sink == "free" {
+			waiting = l
+		}
+	}
+	report := w.redrive(t, func(o *redrive.Options) { o.Classes = []string{waiting.Class} })
+	if report.Undecodable != 0 || report.Sinks["free"].Waiting != 1 || report.Left() != 1 {
+		t.Errorf("report %+v, letters %s", report, w.box.list())
+	}
+	if f := report.Failures; len(f) != 1 || f[0].ID != deadletter.ID(&undecodable) || f[0].Sink != "" || f[0].Class != undecodable.Class {
+		t.Errorf("the letter that another one waits for: %+v", f)
+	}
+}
+
+// A dry run of Discard removes no letter, and counts what it would remove apart.
+func TestRun_UndecodableInADryRun(t *testing.T) {
+	w := newWorld(t)
+	w.run(t, recordJSON("a", 2, ""))
+	discard := func(dry bool) redrive.Report {
+		return w.redrive(t, func(o *redrive.Options) { o.Discard, o.DryRun, o.Classes = true, dry, []string{"undecodable"} })
+	}
+	if report := discard(true); report.Discarded != 0 || report.Discardable != 1 || report.Empty() || len(w.box.letters) != 1 {
+		t.Errorf("a dry run: %+v", report)
+	}
+	if report := discard(false); report.Discarded != 1 || report.Discardable != 0 || len(w.box.letters) != 0 {
+		t.Errorf("a run: %+v", report)
+	}
+}

@@ -66,7 +66,8 @@ func (o *options) write(w io.Writer, r redrive.Report) {
 		{superseded, "superseded: the sink has a newer version of their items"},
 		{r.Decoded, "could not be decoded before and can now"},
 		{r.Undecodable, "still cannot be decoded"},
-		{r.Discarded, "that could not be decoded " + cli.Choose(o.dryRun, "would be discarded", "discarded")},
+		{r.Discarded, "that could not be decoded discarded"},
+		{r.Discardable, "that could not be decoded would be discarded"},
 	} {
 		if line.letters > 0 {
 			fmt.Fprintf(w, "%s %s\n", cli.Thousands(int64(line.letters)), line.text)
