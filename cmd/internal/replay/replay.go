@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -83,7 +84,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	if err := o.checkFlags(); err != nil {
+	if err := errors.Join(o.checkFlags(), o.checkFresh(paths)); err != nil {
 		return err
 	}
 	if err := o.checkCustom(cfg, s); err != nil {
@@ -151,6 +152,32 @@ func (o *options) checkFlags() error {
 		return cli.Usagef("--fresh empties a --local folder; real stores are not emptied")
 	}
 	return o.Check()
+}
+
+// checkFresh returns a usage error if --fresh would remove one of the inputs.
+func (o *options) checkFresh(paths []string) error {
+	if !o.fresh {
+		return nil
+	}
+	dir := realPath(o.Local)
+	for _, path := range paths {
+		below, err := filepath.Rel(dir, realPath(path))
+		if err == nil && filepath.IsLocal(below) {
+			return cli.Usagef("--fresh empties %s, and %s is in it: copy it elsewhere first", o.Local, path)
+		}
+	}
+	return nil
+}
+
+// realPath returns the absolute path without symbolic links. It returns path unchanged if no file has it, as for
+// standard input or an archive in S3.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		if real, err = filepath.Abs(real); err == nil {
+			return real
+		}
+	}
+	return path
 }
 
 // checkCustom returns a usage error if --custom names a sink that is not Go code.

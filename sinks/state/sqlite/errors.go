@@ -59,9 +59,12 @@ type resultCode struct {
 var (
 	locked  = resultCode{"locked", "another process is writing to it", pipeline.Transient}
 	denied  = resultCode{"permission", "check that the file and its folder may be read and written", pipeline.Fatal}
-	damaged = resultCode{"damaged", "it is damaged, or is not a SQLite file: fill it again " +
-		"with `tablewake replay --local DIR --fresh` over the whole history", pipeline.Fatal}
+	damaged = resultCode{"damaged", "it is damaged, or is not a SQLite file: " + refillHint, pipeline.Fatal}
 )
+
+// refillHint says how to replace the file of a --local folder. The folder may have the only copy of the history.
+const refillHint = "copy DIR/archive and DIR/dead elsewhere, because --fresh removes them, and fill it again with " +
+	"`tablewake replay --local DIR --fresh` over the whole history"
 
 var resultCodes = map[int]resultCode{
 	lib.SQLITE_BUSY: locked, lib.SQLITE_LOCKED: locked,
@@ -76,8 +79,8 @@ var resultCodes = map[int]resultCode{
 
 // Damaged returns the error of an entry of the file that cannot be read. what describes the entry.
 func (db *DB) Damaged(what string, err error) error {
-	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path),
-		redact.Safe(what), &state.DamagedError{Err: err}))
+	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: %s", redact.Safe(db.path), redact.Safe(what),
+		&state.DamagedError{Err: err}, refillHint))
 }
 
 // CanceledError returns the transient error of a call whose context ended before anything was written.

@@ -216,7 +216,7 @@ func (db *DB) readFormat(ctx context.Context, q queryer) (int, error) {
 	case found > 0 && found < Format:
 		return 0, pipeline.Fatal(
 			errs.Errorf(
-				"sqlite: %s has the format %d of an older tablewake and this one writes %d: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", db.path, found, Format))
+				"sqlite: %s has the format %d of an older tablewake and this one writes %d: %s", db.path, found, Format, refillHint))
 	case found > Format:
 		return 0, pipeline.Fatal(
 			errs.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file",
