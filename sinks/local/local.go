@@ -15,7 +15,12 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -40,6 +45,7 @@ type Stores struct {
 	dir      Dir
 	logger   *slog.Logger
 	lookOnly bool
+	temp     string             // with lookOnly: folder of empty stores in place of missing ones; "" if none is missing
 	opened   *openstores.Stores // stores by path
 }
 
@@ -51,8 +57,9 @@ type Option func(*Stores)
 // WithLogger sets where stores log broken files. Default: no log.
 func WithLogger(l *slog.Logger) Option { return func(s *Stores) { s.logger = l } }
 
-// LookOnly opens stores without creating view tables, search indexes and folders of archives. If one could not be
-// created, that is still an error.
+// LookOnly opens stores without creating or changing anything in the folder. A missing store is empty. A view table or
+// a search index that could not be created is still an error. An existing folder of dead letters is locked while it is
+// read, and the end that a killed process left is repaired.
 func LookOnly() Option { return func(s *Stores) { s.lookOnly = true } }
 
 // Open locks the folder against other processes until Close, and creates a missing folder. The stores are opened later,
@@ -62,7 +69,8 @@ func Open(dir string, opts ...Option) (*Stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stores{dir: Dir(dir), opened: openstores.New("local", lock.Release)}
+	s := &Stores{dir: Dir(dir)}
+	s.opened = openstores.New("local", lock.Release, func() error { return os.RemoveAll(s.temp) })
 	for _, o := range opts {
 		o(s)
 	}
@@ -74,12 +82,20 @@ func (s *Stores) Dir() Dir { return s.dir }
 
 // View opens views.db and creates the sink's table, so that the table can be read before its first row.
 func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (view.Store, error) {
-	return s.openRows(ctx, sinks.RowTable(spec.View.Table.Name, spec.View.Key))
+	store, err := s.openRows(ctx, sinks.RowTable(spec.View.Table.Name, spec.View.Key))
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
 }
 
 // Aggregate opens views.db and creates the sink's table, as View does.
 func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Sink) (view.GroupStore, error) {
-	return s.openRows(ctx, sinks.RowTable(spec.Aggregate.Table.Name, spec.Aggregate.Group))
+	store, err := s.openRows(ctx, sinks.RowTable(spec.Aggregate.Table.Name, spec.Aggregate.Group))
+	if err != nil {
+		return nil, err
+	}
+	return store, nil
 }
 
 func (s *Stores) openRows(ctx context.Context, t view.Table) (*sqlite.Store, error) {
@@ -106,8 +122,30 @@ func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, er
 func (s *Stores) openViews(ctx context.Context) (*sqlite.Store, error) {
 	path := s.dir.Views()
 	return openstores.Open(s.opened, path, func() (*sqlite.Store, error) {
-		return sqlite.Open(ctx, path, sqlite.Options{Witness: s.dir.Witness()})
+		file, err := s.existing(path)
+		if err != nil {
+			return nil, err
+		}
+		return sqlite.Open(ctx, path, sqlite.Options{Witness: s.dir.Witness(), LookOnly: s.lookOnly, File: file})
 	})
+}
+
+// existing returns path. With lookOnly, it returns a path of the temporary folder if path does not exist, so that an
+// empty store is opened there.
+func (s *Stores) existing(path string) (string, error) {
+	if !s.lookOnly {
+		return path, nil
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	if s.temp == "" {
+		var err error
+		if s.temp, err = os.MkdirTemp("", "tablewake-"); err != nil {
+			return "", fmt.Errorf("local: %w", err)
+		}
+	}
+	return filepath.Join(s.temp, filepath.Base(path)), nil
 }
 
 // Search opens views.db for the sink's indexes. If the sink has only one index, Search creates it, so that it can be
@@ -126,9 +164,11 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 		}
 	}
 	if name, whole := spec.Search.Index.Prefix(); whole { // otherwise the first document of an index creates it
-		err = makeIndex(store, ctx, name)
+		if err := makeIndex(store, ctx, name); err != nil {
+			return nil, err
+		}
 	}
-	return store, err
+	return store, nil
 }
 
 // Archive opens the folder of the sink's bucket.
@@ -143,14 +183,17 @@ func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) 
 func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (notify.Store, error) {
 	path := s.dir.Events(spec.Name)
 	return openstores.Open(s.opened, path, func() (notify.Store, error) {
-		return jsonl.New(jsonl.Options{Path: path, Logger: s.logger})
+		return jsonl.New(jsonl.Options{Path: path, Logger: s.logger, LookOnly: s.lookOnly})
 	})
 }
 
 // DeadLetters opens the folder of dead letters. It ignores the setting dead_letters.
 func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
-	path := s.dir.DeadLetters()
-	return openstores.Open(s.opened, path, func() (pipeline.DeadLetters, error) {
+	return openstores.Open(s.opened, s.dir.DeadLetters(), func() (pipeline.DeadLetters, error) {
+		path, err := s.existing(s.dir.DeadLetters())
+		if err != nil {
+			return nil, err
+		}
 		return deaddir.New(deaddir.Options{Dir: path, Logger: s.logger})
 	})
 }

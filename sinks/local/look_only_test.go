@@ -79,6 +79,8 @@ sinks:
   sums: {aggregate: {table: sums, group: {PK: 'S'}, values: {n: count}, on_ttl_delete: retract}}
   docs: {search: {index: docs}}
   log: {archive: {bucket: log}}
+  told: {notify: {events: [paid], queue: told}}
+detect: {paid: {attribute: Status, to: paid}}
 `
 	dir := t.TempDir()
 	if err := assemble(t, dir, first); err != nil {
@@ -86,7 +88,7 @@ sinks:
 	}
 	before := folderContents(t, dir)
 	changes, err := lookOnly(t, dir, first+added)
-	if err != nil || len(changes) != 5 {
+	if err != nil || len(changes) != 6 {
 		t.Errorf("%+v, %v", changes, err)
 	}
 	for _, c := range changes[1:] {
@@ -114,4 +116,46 @@ sinks:
 	if after := folderContents(t, filled); !slices.Equal(after, before) {
 		t.Errorf("the folder has\n%q\nand had\n%q", after, before)
 	}
+}
+
+// If a store cannot be opened or checked, the interface is nil.
+func TestNoTypedNil(t *testing.T) {
+	cfg, err := config.Parse("tablewake.yaml", []byte(`version: 1
+name: shop
+source: {table: shop}
+sinks:
+  orders: {view: {table: rows, key: {PK: 'A#{@key}'}}}
+  sums: {aggregate: {table: sums, group: {PK: 'S'}, values: {n: count}, on_ttl_delete: retract}}
+  docs: {search: {index: docs}}
+`), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stores, err := local.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(local.Dir(dir).Views(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	check := func() {
+		orders, _ := cfg.Sink("orders")
+		if store, err := stores.View(t.Context(), cfg, orders); err == nil || store != nil {
+			t.Errorf("a view: %v, %v", store, err)
+		}
+		sums, _ := cfg.Sink("sums")
+		if store, err := stores.Aggregate(t.Context(), cfg, sums); err == nil || store != nil {
+			t.Errorf("an aggregate: %v, %v", store, err)
+		}
+		docs, _ := cfg.Sink("docs")
+		if store, err := stores.Search(t.Context(), cfg, docs); err == nil || store != nil {
+			t.Errorf("a search index: %v, %v", store, err)
+		}
+	}
+	check()
+	if err := stores.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check()
 }

@@ -111,11 +111,36 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		isAccepted = o.yes || o.format == cli.FormatText && o.ask(s, adoptions)
 	}
 	if isAccepted {
+		if !o.Live { // until now, the folder was only looked at
+			o.ReadOnly = false
+			if err := opened.Close(); err != nil {
+				return err
+			}
+			writable, err := o.OpenWritten(ctx, cfg, s.Err)
+			if err != nil {
+				return err
+			}
+			opened = writable
+			shown := adoptions
+			if adoptions, err = sinks.Adopt(ctx, cfg, opened, priorReads, o.sinks...); err != nil {
+				return err
+			}
+			if !slices.EqualFunc(shown, adoptions, isSame) {
+				return errors.New("the folder has changed: stop all consumers, and run the command again")
+			}
+		}
 		if err := sinks.Accept(ctx, cfg, opened, adoptions); err != nil {
 			return err
 		}
 	}
 	return o.report(s, adoptions, isAccepted, isRefused)
+}
+
+// isSame reports whether two adoptions of one output have the same result. The identity of the state differs each time
+// that a folder is opened for writing.
+func isSame(a, b sinks.Adoption) bool {
+	return a.Sink == b.Sink && a.Target == b.Target && a.OutputBirth == b.OutputBirth && a.Refused == b.Refused &&
+		a.Accepting == b.Accepting
 }
 
 // ask prints the adoptions, and asks the user to accept them. It returns true if the user answers y or yes.

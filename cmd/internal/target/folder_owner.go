@@ -73,6 +73,18 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	return private.WriteFile(filepath.Join(dir, ownerFile), filepath.Join(dir, "."+ownerFile), append(b, '\n'))
 }
 
+// checkOwner returns an error unless cfg's pipeline is the owner of the folder.
+func checkOwner(dir string, cfg *config.Config) error {
+	if err := CheckLocalFolder(dir); err != nil {
+		return err
+	}
+	previous, err := ReadOwner(dir)
+	if err != nil {
+		return err
+	}
+	return previous.check(dir, cfg)
+}
+
 // checkLostOwner returns an error if a folder without an owner file had one: the witness of its views.db is there.
 func checkLostOwner(dir string) error {
 	if _, err := os.Stat(local.Dir(dir).Witness()); err != nil {

@@ -26,7 +26,7 @@ type Flags struct {
 	Live   bool
 	Create bool // create missing tables, indexes and buckets
 
-	ReadOnly  bool                 // open stores to read them, and create no table or index. The command sets it
+	ReadOnly  bool                 // open stores to read them, and change nothing. The command sets it
 	Scrape    sdkmetric.Reader     // see [telemetry.Options.Scrape]. The command sets it
 	Telemetry *telemetry.Telemetry // traces calls to real stores; nil: no traces. StartTelemetry sets it
 }
@@ -142,7 +142,8 @@ func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh
 }
 
 // OpenLocal makes cfg the owner of the --local folder, and opens the stores in the folder. If fresh is set, it empties
-// the folder first. Warnings about files of the folder go to w.
+// the folder first. With ReadOnly it changes nothing in the folder, which must have cfg as its owner. Warnings about
+// files of the folder go to w.
 func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
 	opts := []local.Option{local.WithLogger(cli.NewWarnLogger(w, false))}
 	if t.ReadOnly {
@@ -152,14 +153,22 @@ func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores,
 	if err != nil {
 		return nil, err
 	}
-	err = claimLocal(t.Local, cfg, fresh)
-	if err == nil {
-		err = addSensitive(t.Local, cfg)
-	}
-	if err != nil {
+	if err := t.claimFolder(cfg, fresh); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return &Stores{opened, Closers{opened.Close}}, nil
+}
+
+// claimFolder makes cfg the owner of the --local folder, and notes its sensitive attributes. With ReadOnly it only
+// checks the owner.
+func (t *Flags) claimFolder(cfg *config.Config, fresh bool) error {
+	if t.ReadOnly {
+		return checkOwner(t.Local, cfg)
+	}
+	if err := claimLocal(t.Local, cfg, fresh); err != nil {
+		return err
+	}
+	return addSensitive(t.Local, cfg)
 }
 
 // Options returns the options to open real stores. The stores print warnings to w.

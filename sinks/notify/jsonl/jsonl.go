@@ -36,8 +36,9 @@ const maxRecentIDs = 200_000
 
 // Options configure a store.
 type Options struct {
-	Path   string       // required: the file; it is created with its folder if it does not exist
-	Logger *slog.Logger // logs lines that are not events. Default: discards
+	Path     string       // required: the file; it is created with its folder if it does not exist
+	Logger   *slog.Logger // logs lines that are not events. Default: discards
+	LookOnly bool         // the file is not opened: only its fingerprints can be read, and Publish fails
 }
 
 // Store is a file of events. It is safe for concurrent use, also by several processes.
@@ -46,7 +47,7 @@ type Store struct {
 	path string
 
 	mu      sync.Mutex
-	lineLog *linefile.Log // nil when closed
+	lineLog *linefile.Log // nil when closed, and with LookOnly
 	recent  *linefile.Recent
 }
 
@@ -62,6 +63,9 @@ func New(o Options) (*Store, error) {
 	}
 	folder, name := filepath.Split(o.Path)
 	s := &Store{Files: fingerprint.OpenDir(filepath.Dir(o.Path)), path: o.Path, recent: linefile.NewRecent(maxRecentIDs)}
+	if o.LookOnly {
+		return s, nil
+	}
 	s.lineLog = linefile.NewLog(linefile.LogOptions{
 		Lock: filepath.Join(folder, "."+name+".lock"), Files: s.files, Next: func(string) string { return s.path },
 		OnLine: s.rememberID, OnReset: func() { s.recent = linefile.NewRecent(maxRecentIDs) }, Logger: o.Logger,

@@ -27,11 +27,17 @@ type Options struct {
 	// same name and from an older copy ([State.Identity]). Open writes the witness each time it opens the database for
 	// writing. So only one process at a time may open it for writing. Default: the database has no identity.
 	Witness string
+	// LookOnly leaves an existing database and its witness as they are, for a caller that writes nothing. Default: a
+	// sink's target gets an id when it is first read.
+	LookOnly bool
+	// File is the file that is opened in place of path. Errors name path. Default: path
+	File string
 }
 
 // DB is one open SQLite file. It is safe for concurrent use. Calls that write wait for each other.
 type DB struct {
 	path       string
+	lookOnly   bool // see Options.LookOnly
 	writer     *sql.DB
 	reader     reader
 	witness    *witness      // nil if Options.Witness is "": older copies of the file are not detected
@@ -44,11 +50,11 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if path == "" {
 		return nil, errors.New("sqlite: path is empty")
 	}
-	abs, err := filepath.Abs(path)
+	abs, err := filepath.Abs(cmp.Or(o.File, path))
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	db := &DB{path: path, idleWriter: make(chan *Writer, 1)}
+	db := &DB{path: path, lookOnly: o.LookOnly, idleWriter: make(chan *Writer, 1)}
 	db.reader.prepared = make(map[string]*sql.Stmt)
 	w, err := db.openConnections(ctx, abs, o)
 	db.idleWriter <- w

@@ -13,8 +13,8 @@ const (
 	addTarget = `INSERT INTO "_tws_targets" (pipeline, name, view, birth) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
 )
 
-// Target returns the id of t in the tables of the state. If t has no id yet, Target stores a new one. It must be called
-// outside a transaction.
+// Target returns the id of t in the tables of the state. If t has no id yet, Target stores a new one; with
+// Options.LookOnly it returns 0, which no row has. It must be called outside a transaction.
 func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	if id, ok := w.targets[t]; ok {
 		return id, nil
@@ -22,6 +22,9 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	ctx = context.WithoutCancel(ctx)
 	var id int64
 	found, err := w.QueryRow(ctx, readTarget, targetArgs(t), &id)
+	if err == nil && !found && w.db.lookOnly {
+		return 0, nil
+	}
 	if err == nil && !found {
 		id, err = w.insertTarget(ctx, t)
 	}

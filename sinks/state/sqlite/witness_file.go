@@ -32,10 +32,17 @@ type witnessContent struct {
 	Births bool     `json:"births"` // the database has births
 }
 
-// renewToken gives the witness and the births a new token.
+// renewToken gives the witness and the births a new token. With Options.LookOnly, it only completes a renewal
+// that a killed process began.
 func (w *witness) renewToken(ctx context.Context, db *Writer) error {
 	if err := w.read(); err != nil {
 		return err
+	}
+	if db.db.lookOnly && len(w.Tokens) < 2 {
+		if len(w.Tokens) == 0 {
+			w.Tokens = []string{state.NewID()} // no birth has it, like the token of a new witness
+		}
+		return nil
 	}
 
 	old := slices.Clone(w.Tokens)
