@@ -142,13 +142,16 @@ func (t typedItems) boundImage(c *record.Change, image item.Image) (item.Image, 
 	if _, hidden := t.mask.HiddenKey(c); hidden {
 		return item.Image{}, nil
 	}
-	object := []byte{'{'}
+	var object []byte
 	for _, binding := range t.scope.Bindings() {
 		if _, isAttribute := image.Get(binding.Name()); !isAttribute {
+			if object == nil {
+				object = []byte{'{'}
+			}
 			object = item.AppendMember(object, binding.Name(), binding.Value(image))
 		}
 	}
-	if len(object) == 1 {
+	if object == nil {
 		return item.Image{}, nil
 	}
 	return item.Parse(append(object, '}'))
