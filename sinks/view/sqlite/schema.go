@@ -132,16 +132,24 @@ func keyNames(t view.Table) string {
 	return fmt.Sprintf("(%s, %s)", t.PK, t.SK)
 }
 
-// hasTable reports whether a view table exists. It returns a fatal error if the table exists with another key, or if
-// the names are not allowed.
-func hasTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, err error) {
+// checkNames returns a fatal error if the names of a view table are not allowed.
+func checkNames(t view.Table) error {
 	isIncomplete := t.Name == "" || t.PK == ""
 	hasZeroByte := strings.ContainsRune(t.Name+t.PK+t.SK, 0)
 	if isIncomplete || hasZeroByte || isTaken(t.Name) {
-		return false, pipeline.Fatal(
+		return pipeline.Fatal(
 			errs.Errorf(
 				"sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s, %s and %s are taken",
 				t.Name, keyNames(t), catalog, tablePrefix, sqlite.Prefix, enginePrefix))
+	}
+	return nil
+}
+
+// hasTable reports whether a view table exists. It returns a fatal error if the table exists with another key, or if
+// the names are not allowed.
+func hasTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, err error) {
+	if err := checkNames(t); err != nil {
+		return false, err
 	}
 	existing := table{}
 	// Names in SQLite are not case-sensitive, but names in DynamoDB are.
@@ -161,6 +169,9 @@ func hasTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, 
 
 // create creates the tables of a view table, and the SQL view, unless they exist. It returns the errors of hasTable.
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
+	if err := checkNames(t); err != nil { // before another process has to wait for the lock
+		return err
+	}
 	return w.Transact(ctx, func() error {
 		if found, err := hasTable(ctx, w, t); found || err != nil {
 			return err
