@@ -5,8 +5,9 @@
 // versions and its content. In the layout [PerItem] each change becomes one object, whose name has a template with
 // {@version}.
 //
-// Neither layout overwrites an object. The same batch makes the same objects, and an object that already exists counts
-// as success. Several objects may contain the same version of an item; [Read] returns it once.
+// Neither layout overwrites an object that is intact. The same batch makes the same objects, and an object that already
+// exists counts as success. If the existing object of a log lacks the lines whose digest is in its name, the sink
+// replaces it (putOrRestore). Several objects may contain the same version of an item; [Read] returns it once.
 //
 // In the layout PerItem with a template without {@version}, an object holds the newest change of its item
 // (newest_per_item.go). A newer change replaces the object, on the condition that the object did not change after it

@@ -22,7 +22,7 @@ import (
 type GroupRows struct {
 	Table     Table
 	Aggregate string  // name of the sink
-	Values    []Value // only Name and Of are used
+	Values    []Value // only Name and Kind are used
 	Shards    int     // Default: 1
 }
 

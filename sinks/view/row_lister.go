@@ -39,7 +39,7 @@ type ContributionLister interface {
 // GroupLister is implemented by a [GroupStore] that lists groups.
 type GroupLister interface {
 	// ListGroups yields the rows of the aggregate t with their members. The rules of [Lister.ListRows] apply. values
-	// are the values of the aggregate; only Name and Of are used. All members of one group are in memory.
+	// are the values of the aggregate; only Name and Kind are used. All members of one group are in memory.
 	ListGroups(ctx context.Context, t Target, values []Value, l state.Listing) iter.Seq2[Group, error]
 }
 
@@ -47,7 +47,7 @@ type GroupLister interface {
 type GroupReader interface {
 	// ReadGroups reads the groups of rows with their members, in the order of rows. It reads each group consistently:
 	// the members are those of the Revision. The zero Group means that there is no row, or a row of another sink or
-	// pipeline. values are the values of the aggregate; only Name and Of are used. The error is [ErrNoTable] if the
+	// pipeline. values are the values of the aggregate; only Name and Kind are used. The error is [ErrNoTable] if the
 	// table does not exist.
 	ReadGroups(ctx context.Context, t Target, values []Value, rows []state.Row) ([]Group, error)
 }

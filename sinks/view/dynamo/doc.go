@@ -70,7 +70,7 @@
 //   - [Store.Contribute] (group_write.go): groupWriter.run, tryOnce, addAction (group_add.go) or appendReplace
 //     (group_replace.go); noteUnmet.
 //
-//   - [Store.ReplaceItemRows] (item_rows.go): itemRowsWriter.run; withoutForeign.
+//   - [Store.ReplaceItemRows] (item_rows.go): itemRowsWriter.run; dropForeignDeletes.
 //
 // [Store.RepairRows] (repair_rows.go) and [Store.RepairGroups] (repair_groups.go) replace a row on condition that it is
 // stored as a comparison read it. Repairs keep the version, so each repair gives the row a new rev in _tw. Of two
