@@ -131,13 +131,13 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 			decoded, err := decode()
 			if decoded != nil {
 				returned.items.Store(int64(len(decoded.Changes) + len(decoded.Errors)))
-				s.lookForSelected(decoded.Changes)
+				s.lookForSelected(decoded)
 			}
 			return decoded, err
 		}
 	} else {
 		returned.items.Store(int64(len(page.Changes) + len(page.Errors)))
-		s.lookForSelected(page.Changes)
+		s.lookForSelected(&page.Page)
 	}
 	c.pages = append(c.pages, returned)
 	page.Partition = c.name

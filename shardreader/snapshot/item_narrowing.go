@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -138,6 +139,20 @@ func (n *ItemSelection) Match(c *record.Change) (bool, error) {
 		return true, nil
 	}
 	return false, cmp.Or(err, oldErr)
+}
+
+// MayMatch reports whether a record that cannot be decoded may be selected. It may not if its key is known and lacks
+// the prefix, or if its text has none of the types.
+func (n *ItemSelection) MayMatch(e *record.RecordError) bool {
+	if n.keyPrefix != nil && e.Keys.Exists() {
+		if ok, err := n.keyPrefix.Match(&record.Change{Keys: e.Keys}); !ok && err == nil {
+			return false
+		}
+	}
+	hasEscapes := bytes.IndexByte(e.Raw, '\\') >= 0
+	hasName := func(name string) bool { return bytes.Contains(e.Raw, []byte(`"`+name+`"`)) }
+	return len(n.types) == 0 || hasEscapes ||
+		slices.ContainsFunc(n.types, func(t entityType) bool { return slices.ContainsFunc(t.names, hasName) })
 }
 
 // matchImage reports whether an image exists and is selected by its type and by the filter.

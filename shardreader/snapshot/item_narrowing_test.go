@@ -34,6 +34,30 @@ func narrowing(t testing.TB, o snapshot.NarrowingOptions) *snapshot.ItemSelectio
 	return n
 }
 
+// A record that cannot be decoded may be selected, unless its key or its text shows that it is not.
+func TestNarrowing_MayMatch(t *testing.T) {
+	const order = `{"PK":{"S":"ORDER#1"},"Type":{"S":"Order"},"Total":{"N":"x"}}`
+	for _, test := range []struct {
+		o    snapshot.NarrowingOptions
+		line string
+		want bool
+	}{
+		{snapshot.NarrowingOptions{Types: []string{"Refund", "Order"}}, order, true},
+		{snapshot.NarrowingOptions{Types: []string{"Ord"}}, order, false},
+		{snapshot.NarrowingOptions{Types: []string{"Ord"}}, strings.Replace(order, "er", `\u0065r`, 1), true},
+		{snapshot.NarrowingOptions{KeyPrefix: "ORDER#", PartitionKey: "PK"}, order, true},
+		{snapshot.NarrowingOptions{KeyPrefix: "x", PartitionKey: "PK"}, order, false},
+		{snapshot.NarrowingOptions{KeyPrefix: "x", PartitionKey: "PK"}, `{"PK":{"S":"ORDER`, true},
+		{snapshot.NarrowingOptions{Types: []string{"Order"}, KeyPrefix: "x", PartitionKey: "PK"}, order, false},
+		{snapshot.NarrowingOptions{Filter: `item.Total > 5`}, order, true},
+	} {
+		p := decoder.DecodeLines([]byte(test.line))
+		if n := narrowing(t, test.o); len(p.Errors) != 1 || n.MayMatch(p.Errors[0]) != test.want {
+			t.Errorf("%s, %s: %t", n, test.line, !test.want)
+		}
+	}
+}
+
 func TestNarrowing_Match(t *testing.T) {
 	const (
 		order   = `{"PK":{"S":"ORDER#1"},"Type":{"S":"Order"},"Total":{"N":"12.5"}}`

@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"context"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -12,16 +13,30 @@ import (
 // read one, although that process was killed. Remove it with the backfill.
 func SelectedRun(run string) string { return run + ".selected" }
 
-// lookForSelected sets hasSelected if the narrowing selects one of the changes, or returns an error for it.
-func (s *Source) lookForSelected(changes []record.Change) {
-	if s.options.Narrowing == nil || s.hasSelected.Load() {
+// undecodableMatcher is a narrowing that can tell undecodable records apart, such as [ItemSelection].
+type undecodableMatcher interface {
+	MayMatch(e *record.RecordError) bool
+}
+
+// lookForSelected sets hasSelected if the narrowing selects an item of the page, or returns an error for it. An item
+// that cannot be decoded counts if it may be selected: its dead letter fills the sink later.
+func (s *Source) lookForSelected(p *record.Page) {
+	narrowing := s.options.Narrowing
+	if narrowing == nil || s.hasSelected.Load() {
 		return
 	}
-	for i := range changes {
-		if selected, err := s.options.Narrowing.Match(&changes[i]); selected || err != nil {
+	for i := range p.Changes {
+		if selected, err := narrowing.Match(&p.Changes[i]); selected || err != nil {
 			s.hasSelected.Store(true)
 			return
 		}
+	}
+	mayMatch := func(*record.RecordError) bool { return true }
+	if n, ok := narrowing.(undecodableMatcher); ok {
+		mayMatch = n.MayMatch
+	}
+	if slices.ContainsFunc(p.Errors, mayMatch) {
+		s.hasSelected.Store(true)
 	}
 }
 

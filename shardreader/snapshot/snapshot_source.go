@@ -37,7 +37,7 @@ type SourceOptions struct {
 	// time. Default: 30s
 	ClaimTime time.Duration
 	// Narrowing selects the items that a filter of the pipeline lets through. Source only notes whether there is one.
-	// Default: all items
+	// Its method MayMatch, if it has one, says which undecodable records count as selected. Default: all items
 	Narrowing pipeline.Condition
 	// Throttle blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
 	Throttle func(ctx context.Context)

@@ -170,3 +170,17 @@ func TestBlockedItems(t *testing.T) {
 	w.put("items.jsonl", items)
 	w.completed("rows", 100)
 }
+
+// Lines that cannot be decoded and may be selected count as selected: the sink is live, and a redrive completes it.
+func TestSelectedItemsAreUndecodable(t *testing.T) {
+	orders := bytes.ReplaceAll(itemLines(3), []byte(`}}`), []byte(`},"Type":{"S":"Order"},"Total":{"N":"x"}}`))
+	w := newItemsWorld(t, "")
+	w.put("items.jsonl", append([]byte(`{"PK":{"S":"c"},"Type":{"S":"Customer"}}`+"\n"), orders...))
+	all := w.args
+	w.args = append(slices.Clone(all), "--type", "Ordr")
+	w.refused("a wrong type", "select no item of the source")
+	w.args = append(slices.Clone(all), "--type", "Order")
+	if text, said := program.Run(t, cli.ExitDeadLetters, w.args...); !strings.Contains(text, "\nrows: live\n") {
+		t.Errorf("it says %s%s", text, said)
+	}
+}
