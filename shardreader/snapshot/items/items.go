@@ -3,6 +3,7 @@
 package items
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -59,6 +60,8 @@ type Snapshot struct {
 // fileVersion identifies the content that Open read from a file.
 type fileVersion struct {
 	changed time.Time // when the file was last changed
+	size    int64     // stored bytes
+	lines   int64     // lines that are not blank; -1 if unknown
 	digest  string    // SHA-256 of the decompressed content, shortened
 }
 
@@ -172,19 +175,31 @@ func (s *Snapshot) readFile(
 		case ctx.Err() != nil:
 			return version, context.Cause(ctx)
 		case pipeline.IsEnd(err):
-			return fileVersion{about.ModTime(), shortDigest(digest)}, nil
+			version.changed, version.size, version.digest = about.ModTime(), about.Size(), shortDigest(digest)
+			return version, nil
 		case err != nil:
 			return version, fmt.Errorf("%s: %w", part.ID, err)
 		}
 		if err := s.checkBlock(part, b); err != nil {
 			return version, err
 		}
-		part.Items += b.Items
+		part.Items += s.countItems(b)
+		version.lines += b.Items
 		s.options.Progress(read.Load(), s.info.Bytes, s.info.Items+part.Items)
 		if s.options.Sample {
-			return fileVersion{changed: about.ModTime()}, nil
+			return fileVersion{changed: about.ModTime(), size: about.Size(), lines: -1}, nil
 		}
 	}
+}
+
+// countItems returns the number of items in a block. Only the decoder can count the items of a line that has several.
+func (s *Snapshot) countItems(b lines.Block) int64 {
+	mayHaveSeveral := bytes.Contains(b.Bytes, []byte("}{")) || bytes.Contains(b.Bytes, []byte("} {"))
+	if !mayHaveSeveral {
+		return b.Items
+	}
+	p := s.decoder.DecodeLines(b.Bytes)
+	return int64(len(p.Changes) + len(p.Errors))
 }
 
 // Info implements [snapshot.Snapshot].
@@ -193,7 +208,7 @@ func (s *Snapshot) Info() snapshot.Info { return s.info }
 // Parts implements [snapshot.Snapshot].
 func (s *Snapshot) Parts() []snapshot.Part { return s.parts }
 
-// Open implements [snapshot.Snapshot]. A position is the number of items before it and the digest of the whole file,
+// Open implements [snapshot.Snapshot]. A position is the number of lines before it and the digest of the whole file,
 // for example "28,1c291ca3d0e5b6f7". If the file has another digest, Open returns an error, because earlier items were
 // read from another file.
 func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
@@ -242,7 +257,7 @@ type reader struct {
 	f        *os.File
 	free     func()
 	lines    *lines.Reader
-	items    int64 // number of items before the next block
+	items    int64 // number of lines with items before the next block
 }
 
 // Read implements [snapshot.Reader].
@@ -251,25 +266,35 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 		return nil, context.Cause(ctx)
 	}
 	b, err := r.lines.Next()
+	want := r.version().lines
+	hasOtherEnd := pipeline.IsEnd(err) && want >= 0 && r.items != want || errors.Is(err, lines.ErrShort)
 	switch {
+	case hasOtherEnd:
+		return nil, r.changedError()
 	case pipeline.IsEnd(err):
 		return nil, cmp.Or(r.checkUnchanged(), io.EOF)
 	case err != nil:
 		return nil, cmp.Or(r.checkUnchanged(), fmt.Errorf("%s: %w", r.file, err))
 	}
 	r.items += b.Items
-	position := fmt.Sprintf("%d,%s", r.items, r.snapshot.files[r.file].digest)
+	position := fmt.Sprintf("%d,%s", r.items, r.version().digest)
 	return b.Page(r.snapshot.decoder, r.file, pipeline.Position(position)), nil
 }
+
+func (r *reader) version() fileVersion { return r.snapshot.files[r.file] }
 
 // checkUnchanged returns an error if the file was changed since the snapshot was opened.
 func (r *reader) checkUnchanged() error {
 	about, err := r.f.Stat()
-	if err != nil || about.ModTime().Equal(r.snapshot.files[r.file].changed) {
+	if err != nil || about.ModTime().Equal(r.version().changed) && about.Size() == r.version().size {
 		return err
 	}
-	return errs.Errorf(
-		"%s was changed or replaced during the backfill: put the file back as it was, and repeat the command", r.file)
+	return r.changedError()
+}
+
+func (r *reader) changedError() error {
+	return errs.Errorf("%s was changed or replaced during the backfill: put the file back as it was, and repeat the "+
+		"command; or fill another sink from the new file", r.file)
 }
 
 // Close implements [snapshot.Reader].

@@ -207,16 +207,22 @@ func TestSnapshot_Refused(t *testing.T) {
 func TestOpen_LastLineIsWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "items.json")
 	const two = `{"Item":{"PK":{"S":"b"}}}{"Item":{"PK":{"S":"c"}}}`
-	for _, last := range []string{`{"PK":{"S":"b"}}`, `{"SK":{"S":"b"}}`, `{"SK":{"S":"b"}} ` + "\r", "x\n", two, two + " "} {
-		write(t, path, []byte(`{"PK":{"S":"a"}}`+"\n"+last), nil)
-		if n := open(t, items.Options{Paths: []string{path}}).Info().Items; n != 2 {
-			t.Errorf("%q: %d items", last, n)
-		}
-	}
-	for _, only := range []string{two, "\ufeff" + `{"PK":{"S":"a"}}`, "\ufeff" + two} {
-		write(t, path, []byte(only), nil)
-		if n := open(t, items.Options{Paths: []string{path}}).Info().Items; n != 1 {
-			t.Errorf("%q: %d items", only, n)
+	for content, want := range map[string]int64{
+		`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}}`:         2,
+		`{"PK":{"S":"a"}}` + "\n" + `{"SK":{"S":"b"}}`:         2,
+		`{"PK":{"S":"a"}}` + "\n" + `{"SK":{"S":"b"}} ` + "\r": 2,
+		`{"PK":{"S":"a"}}` + "\nx\n":                           2,
+		`{"PK":{"S":"a"}}` + "\n" + two:                        3,
+		`{"PK":{"S":"}{"}}` + "\n" + two + " \n" + two:         5,
+		two:                                  2,
+		"\ufeff" + `{"PK":{"S":"a"}}`:        1,
+		"\ufeff" + two + ` {"PK":{"S":"d"}}`: 3,
+	} {
+		write(t, path, []byte(content), nil)
+		s := open(t, items.Options{Paths: []string{path}})
+		keys, _, err := read(t, s, s.Parts()[0].ID, "")
+		if n := s.Info().Items; n != want || int64(len(keys)) != want || !errors.Is(err, io.EOF) {
+			t.Errorf("%q: %d items, read are %q, %v", content, n, keys, err)
 		}
 	}
 }
@@ -354,6 +360,35 @@ func TestSnapshot_ChangedWhileItIsRead(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "a.json was changed or replaced during the backfill: put the file back as it was") {
 		t.Error(err)
+	}
+}
+
+// A file whose second read differs from the first is an error, also if its time did not change.
+func TestSnapshot_ReplacedWithItsTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	for name, changed := range map[string][]byte{
+		"longer":         texts(0, 11),
+		"shorter":        texts(0, 9),
+		"a line less":    append(texts(0, 9), strings.Repeat("\n", len(texts(9, 1)))...),
+		"a line more":    bytes.Replace(texts(0, 10), []byte("\r\n"), []byte("\n1"), 1),
+		"all lines less": []byte(strings.Repeat("\n", len(texts(0, 10)))),
+	} {
+		write(t, path, texts(0, 10), nil)
+		about, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, items.Options{Paths: []string{path}, BlockBytes: 100})
+		_, after, _ := read(t, s, s.Parts()[0].ID, "")
+		write(t, path, changed, nil)
+		if err := os.Chtimes(path, time.Time{}, about.ModTime()); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range append(after, "") {
+			if _, _, err := read(t, s, s.Parts()[0].ID, from); err == nil || !strings.Contains(err.Error(), "a.json was changed or replaced during the backfill: put the file back as it was, and repeat the command; or fill another sink") {
+				t.Errorf("%s from %q: %v", name, from, err)
+			}
+		}
 	}
 }
 
