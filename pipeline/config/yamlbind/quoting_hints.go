@@ -71,7 +71,7 @@ func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool)
 	case n.Kind == yaml.MappingNode && isFlow:
 		return "wants text, and YAML made a mapping of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind == yaml.SequenceNode && key == nil && namesOf(n) != "":
-		return "wants text, not a list", "leave the inner brackets out: " + namesOf(n), true
+		return "wants text, not a list", "write them into the outer list: " + namesOf(n), true
 	case n.Kind == yaml.SequenceNode && isFlow:
 		return "wants text, and YAML made a list of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind != yaml.ScalarNode || n.Style != 0:
