@@ -30,7 +30,7 @@ var layout = []string{
 	version TEXT NOT NULL,
 	void INTEGER NOT NULL, -- of a tombstone: no document could be made of that change
 	birth TEXT NOT NULL,
-	entries BLOB NOT NULL, -- what it has in _tws_words and _tws_values: search_entries.go
+	entries BLOB NOT NULL, -- what it has in _tws_words and _tws_values: entries.go
 	source TEXT,           -- as it was written; NULL for a tombstone
 	UNIQUE ("index", id)
 ) STRICT`,
