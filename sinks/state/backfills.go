@@ -59,26 +59,26 @@ type Backfills interface {
 	// missing. An error ends the sequence.
 	Parts(ctx context.Context, run string) iter.Seq2[Part, error]
 
-	// SetPart replaces was by now, and returns when now is durable. Both have the same Run and ID. If was is zero, the
-	// part must not be stored yet. SetPart returns false if the stored part differs from was in any field. If several
-	// processes call it at once, one of them succeeds.
-	SetPart(ctx context.Context, was, now Part) (bool, error)
+	// SetPart replaces expected by next, and returns when next is durable. Both have the same Run and ID. If expected
+	// is zero, the part must not be stored yet. SetPart returns false if the stored part differs from expected in any
+	// field. If several processes call it at once, one of them succeeds.
+	SetPart(ctx context.Context, expected, next Part) (bool, error)
 }
 
 // MaxPartID is the maximum length of the ID of a part, in bytes. It is also the limit for the name of an S3 object.
 const MaxPartID = 1024
 
-// CheckSetPart returns an error if was and now are not valid arguments of [Backfills].SetPart. Stores call it.
-func CheckSetPart(was, now Part) error {
+// CheckSetPart returns an error if expected and next are not valid arguments of [Backfills].SetPart. Stores call it.
+func CheckSetPart(expected, next Part) error {
 	switch {
-	case now.Run == "":
+	case next.Run == "":
 		return errs.New("a part of a backfill has no Run")
-	case now.ID == "" || len(now.ID) > MaxPartID || !utf8.ValidString(now.ID):
-		return errs.Errorf("a part of a backfill has an ID of %d bytes: it must be 1 to %d bytes of UTF-8", len(now.ID),
+	case next.ID == "" || len(next.ID) > MaxPartID || !utf8.ValidString(next.ID):
+		return errs.Errorf("a part of a backfill has an ID of %d bytes: it must be 1 to %d bytes of UTF-8", len(next.ID),
 			MaxPartID)
-	case was != (Part{}) && (was.Run != now.Run || was.ID != now.ID):
+	case expected != (Part{}) && (expected.Run != next.Run || expected.ID != next.ID):
 		return errs.New("a part of a backfill cannot replace another part")
-	case now.Counter <= was.Counter:
+	case next.Counter <= expected.Counter:
 		return errs.New("a write of a part of a backfill must raise its Counter")
 	}
 	return nil

@@ -122,27 +122,27 @@ func isEndKnown(g record.Gap) bool { return g.Before != "" || !g.To.IsZero() }
 // because clocks differ.
 const minStreamRetention = 23 * time.Hour
 
-// hasGrown reports whether now may contain records that was does not contain.
-func hasGrown(was, now record.Gap) bool {
-	becameWhole := now.Whole && !was.Whole
-	becameUnknown := now.UnknownExtent && !was.UnknownExtent
-	beginsEarlier := !was.From.IsZero() && (now.From.IsZero() || now.From.Before(was.From))
-	endsAtLaterRecord := was.Before != "" &&
-		(now.Before == "" || record.CompareSequence(now.Before, was.Before) > 0)
-	return becameWhole || becameUnknown || beginsEarlier || endsAtLaterRecord || endsAtLaterTime(was, now)
+// hasGrown reports whether next may contain records that stored does not contain.
+func hasGrown(stored, next record.Gap) bool {
+	becameWhole := next.Whole && !stored.Whole
+	becameUnknown := next.UnknownExtent && !stored.UnknownExtent
+	beginsEarlier := !stored.From.IsZero() && (next.From.IsZero() || next.From.Before(stored.From))
+	endsAtLaterRecord := stored.Before != "" &&
+		(next.Before == "" || record.CompareSequence(next.Before, stored.Before) > 0)
+	return becameWhole || becameUnknown || beginsEarlier || endsAtLaterRecord || endsAtLaterTime(stored, next)
 }
 
-// endsAtLaterTime reports whether the gap may end later than it did.
-func endsAtLaterTime(was, now record.Gap) bool {
+// endsAtLaterTime reports whether next may end later than stored.
+func endsAtLaterTime(stored, next record.Gap) bool {
 	switch {
-	case !was.To.IsZero():
-		return now.To.IsZero() || now.To.After(was.To)
-	case now.To.IsZero():
-		return now.Found.After(was.Found)
+	case !stored.To.IsZero():
+		return next.To.IsZero() || next.To.After(stored.To)
+	case next.To.IsZero():
+		return next.Found.After(stored.Found)
 	default:
 		// The end became known. Until minStreamRetention after Found, the stream still had all records that were
 		// created after the gap was found. So the gap has not grown, unless it ends later than that.
-		return now.To.After(was.Found.Add(minStreamRetention))
+		return next.To.After(stored.Found.Add(minStreamRetention))
 	}
 }
 

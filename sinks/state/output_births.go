@@ -90,10 +90,10 @@ type Births interface {
 	// birth is durable. Several processes may call it at once.
 	RecordBirth(ctx context.Context, b Birth) (Birth, error)
 
-	// SetBirth replaces was by now, and returns when now is durable. Both have the same Sink and Target. If now is
-	// zero, SetBirth removes was. SetBirth returns false if the stored birth differs from was in any field. If several
-	// processes call it at once, one of them succeeds.
-	SetBirth(ctx context.Context, was, now Birth) (bool, error)
+	// SetBirth replaces expected by next, and returns when next is durable. Both have the same Sink and Target. If next
+	// is zero, SetBirth removes expected. SetBirth returns false if the stored birth differs from expected in any
+	// field. If several processes call it at once, one of them succeeds.
+	SetBirth(ctx context.Context, expected, next Birth) (bool, error)
 
 	// Identity returns a text that identifies the state itself, or "" if the state has no identity. A table that was
 	// restored from a backup under the same name has another identity.

@@ -64,17 +64,17 @@ func (m *partMemory) checkShares(owners, items int) error {
 }
 
 // SetPart implements [snapshot.PartStore].
-func (m *partMemory) SetPart(_ context.Context, was, now state.Part) (bool, error) {
+func (m *partMemory) SetPart(_ context.Context, expected, next state.Part) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.parts[now.ID] != was {
+	if m.parts[next.ID] != expected {
 		return false, nil
 	}
 	if m.parts == nil {
 		m.parts, m.items = make(map[string]state.Part), make(map[string]int)
 	}
-	m.parts[now.ID] = now
-	m.items[cmp.Or(now.Owner, was.Owner)] += int(now.Items - was.Items)
+	m.parts[next.ID] = next
+	m.items[cmp.Or(next.Owner, expected.Owner)] += int(next.Items - expected.Items)
 	return true, nil
 }
 
@@ -117,7 +117,7 @@ func (c partClient) Parts(context.Context, string) iter.Seq2[state.Part, error] 
 }
 
 // SetPart implements [snapshot.PartStore].
-func (c partClient) SetPart(_ context.Context, was, now state.Part) (done bool, err error) {
-	err = c.Call("Parts.Set", SetPartArgs{was, now}, &done)
+func (c partClient) SetPart(_ context.Context, expected, next state.Part) (done bool, err error) {
+	err = c.Call("Parts.Set", SetPartArgs{expected, next}, &done)
 	return done, err
 }

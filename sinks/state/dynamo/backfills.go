@@ -99,22 +99,22 @@ func (s *State) part(image Item) (p state.Part, err error) {
 	return p, s.db.damagedIf(err, "the part "+p.ID+" of the backfill "+p.Run)
 }
 
-// SetPart makes one write, on condition that the stored part equals was.
-func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
-	if err := state.CheckSetPart(was, now); err != nil {
+// SetPart makes one write, on condition that the stored part equals expected.
+func (s *State) SetPart(ctx context.Context, expected, next state.Part) (bool, error) {
+	if err := state.CheckSetPart(expected, next); err != nil {
 		return false, err
 	}
-	image := withFields(s.partRef(now).Key, partFields(&now))
+	image := withFields(s.partRef(next).Key, partFields(&next))
 	if n := SizeOfItem(image); n > MaxItem {
 		return false, TooLarge("the position of a part of a backfill", n)
 	}
 
 	condition := notStored
-	if was != (state.Part{}) {
-		condition = fieldsUnchanged(partFields(&was)[2:])
+	if expected != (state.Part{}) {
+		condition = fieldsUnchanged(partFields(&expected)[2:])
 	}
 	if written, err := s.db.writeIf(ctx, Put(s.db.table, image, condition)); written || err != nil {
 		return written, err
 	}
-	return isStored(ctx, s.db, s.partRef(now), now, s.part)
+	return isStored(ctx, s.db, s.partRef(next), next, s.part)
 }

@@ -67,18 +67,18 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 	return b, nil
 }
 
-// SetBirth makes one write, on condition that the stored birth equals was.
-func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
-	condition := fieldsUnchanged(birthFields(&was)[2:])
-	action := Put(s.db.table, s.birthItem(now), condition)
-	if now == (state.Birth{}) {
-		action = Delete(s.birthRef(was), condition)
+// SetBirth makes one write, on condition that the stored birth equals expected.
+func (s *State) SetBirth(ctx context.Context, expected, next state.Birth) (bool, error) {
+	condition := fieldsUnchanged(birthFields(&expected)[2:])
+	action := Put(s.db.table, s.birthItem(next), condition)
+	if next == (state.Birth{}) {
+		action = Delete(s.birthRef(expected), condition)
 	}
 
 	if written, err := s.db.writeIf(ctx, action); written || err != nil {
 		return written, err
 	}
-	return isStored(ctx, s.db, s.birthRef(was), now, s.birth)
+	return isStored(ctx, s.db, s.birthRef(expected), next, s.birth)
 }
 
 // Identity returns the identity of the state table.

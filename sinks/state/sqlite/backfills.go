@@ -75,16 +75,16 @@ func (s *State) Parts(ctx context.Context, run string) iter.Seq2[state.Part, err
 	})
 }
 
-// SetPart replaces a part if the stored part equals was.
-func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
-	if err := state.CheckSetPart(was, now); err != nil {
+// SetPart replaces a part if the stored part equals expected.
+func (s *State) SetPart(ctx context.Context, expected, next state.Part) (bool, error) {
+	if err := state.CheckSetPart(expected, next); err != nil {
 		return false, err
 	}
-	query, args := addPart, partValues(now)
-	if was != (state.Part{}) {
-		query, args = setPart, append(args, partValues(was)...)
+	query, args := addPart, partValues(next)
+	if expected != (state.Part{}) {
+		query, args = setPart, append(args, partValues(expected)...)
 	}
-	n, err := s.db.execCount(ctx, query, append(args, s.pipeline, now.Run, now.ID)...)
+	n, err := s.db.execCount(ctx, query, append(args, s.pipeline, next.Run, next.ID)...)
 	return n > 0, err
 }
 

@@ -64,16 +64,16 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 	return stored, err
 }
 
-// SetBirth replaces a birth if the stored birth equals was. If it removes the last birth of the file, it records in the
-// witness that the file has no births.
-func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (changed bool, err error) {
+// SetBirth replaces a birth if the stored birth equals expected. If it removes the last birth of the file, it records
+// in the witness that the file has no births.
+func (s *State) SetBirth(ctx context.Context, expected, next state.Birth) (changed bool, err error) {
 	err = s.db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
-		key := append(birthValues(was), s.pipeline, was.Sink, was.Target)
-		removes := now == (state.Birth{})
+		key := append(birthValues(expected), s.pipeline, expected.Sink, expected.Target)
+		removes := next == (state.Birth{})
 		query, args := dropBirth, key
 		if !removes {
-			query, args = setBirth, append(birthValues(now), key...)
+			query, args = setBirth, append(birthValues(next), key...)
 		}
 		n, err := w.ExecCount(ctx, query, args...)
 		changed = n > 0

@@ -189,12 +189,12 @@ type linkedState struct {
 	link *Link
 }
 
-func (s *linkedState) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
-	return send(ctx, s.link, func(ctx context.Context) (bool, error) { return s.State.SetPart(ctx, was, now) })
+func (s *linkedState) SetPart(ctx context.Context, expected, next state.Part) (bool, error) {
+	return send(ctx, s.link, func(ctx context.Context) (bool, error) { return s.State.SetPart(ctx, expected, next) })
 }
 
-func (s *linkedState) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
-	return send(ctx, s.link, func(ctx context.Context) (bool, error) { return s.State.SetBirth(ctx, was, now) })
+func (s *linkedState) SetBirth(ctx context.Context, expected, next state.Birth) (bool, error) {
+	return send(ctx, s.link, func(ctx context.Context) (bool, error) { return s.State.SetBirth(ctx, expected, next) })
 }
 
 func (s *linkedState) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
