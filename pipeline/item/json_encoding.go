@@ -38,8 +38,7 @@ func AppendMember(object []byte, name string, v Value) []byte {
 }
 
 // AppendJSON appends v as plain JSON: an N as a JSON number with all its digits and no exponent, a B as base64, sets as
-// arrays, NULL as null. Members keep the order of the page. An absent value is null. AppendJSON may overwrite bytes
-// after the end of the result, up to the capacity of dst.
+// arrays, NULL as null. Members keep the order of the page. An absent value is null.
 func (v Value) AppendJSON(dst []byte) []byte {
 	var w plainWriter
 	return w.document(dst, v)

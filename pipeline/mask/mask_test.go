@@ -249,7 +249,7 @@ func pathTo(name string) string {
 
 func TestMask_NothingHiddenCostsNothing(t *testing.T) {
 	it := itemOf(t, person)
-	m := maskOf(t, "Phone", "Address.Street", "Lines[*].price", "Address.Geo.Alt", `["a-b"].c`).Except(patternsOf(t, "Lines[0]"))
+	m := maskOf(t, "Phone", "Address.Street", "Lines[*].price", "Address.Geo.Alt", "Address.*.x", `["a-b"].c`).Except(patternsOf(t, "Lines[0]"))
 	c := &record.Change{Keys: it, New: it, Old: it}
 	path, err := item.ParsePath("Address.Geo.Lat")
 	if err != nil {

@@ -3,12 +3,12 @@
 //
 // A [Decoder] returns a [Page] with the changes, and with the errors of the records that could not be decoded.
 // [Decoder.Decode] calls document, which calls readRecord for each record. readRecord calls tryRecord, which calls
-// readChange: fields reads the fields, and validate checks the fields together. addChange adds the record to the page.
-// If the record is invalid, addInvalid adds its error and its key, if the key can be read.
+// readChange: readRecordFields reads the fields, and validate checks the fields together. addChange adds the record to
+// the page. If the record is invalid, addInvalid adds its error and its key, if the key can be read.
 //
-// A [SnapshotDecoder] shares readRecord. Its readLineFields replaces fields, and its completeLine replaces
-// validate. A
-// snapshot is an export or a scan of a table. Each change of a snapshot is older than all records of its item.
+// A [SnapshotDecoder] shares readRecord. Its readLineFields replaces readRecordFields, and its completeLine replaces
+// validate. A snapshot is an export or a scan of a table. Each change of a snapshot is older than all records of its
+// item.
 //
 // Read change.go and record_decoder.go, then record_document.go, record_reader.go and record_validation.go, then
 // snapshot_decoder.go. field_prediction.go predicts a record from the previous one. Only speed depends on this

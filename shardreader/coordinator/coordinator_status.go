@@ -117,7 +117,7 @@ type PartitionStatus struct {
 type Status struct {
 	Member               leases.Member
 	HeartbeatFresh       bool              // the consumer's heartbeats succeed
-	IsLeader             bool              // the consumer leads the fleet: it lists the streams
+	IsLeader             bool              // the consumer leads the fleet: it compares the leases with listings
 	TableRead            bool              // the consumer has read the lease table
 	LiveConsumers        int               // number of consumers that take leases
 	OrphanedLeases       int               // number of leases to read now that have no owner, or whose owner is gone

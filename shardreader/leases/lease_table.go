@@ -32,7 +32,7 @@ type Table interface {
 	Heartbeat(ctx context.Context, m Member) error
 
 	// RemoveMember removes the row of a consumer. A missing row is not an error.
-	RemoveMember(ctx context.Context, worker string) error
+	RemoveMember(ctx context.Context, consumer string) error
 
 	// MarkBegun marks a stream as begun: its first leases were created. So later shards of the stream are never
 	// mistaken for its first shards. The mark is never removed, and MarkBegun is idempotent.

@@ -15,7 +15,7 @@ func TestErrorsInALog(t *testing.T) {
 	_, checkpoint := leases.ParseCheckpoint("-1")
 	for want, err := range map[string]error{
 		"leases: a lease without a shard":          table.Create(t.Context(), leases.Lease{}),
-		"leases: a member without a worker":        table.Heartbeat(t.Context(), leases.Member{}),
+		"leases: a member without an ID":           table.Heartbeat(t.Context(), leases.Member{}),
 		"leases: a stream without a name is begun": table.MarkBegun(t.Context(), ""),
 		"leases: a checkpoint is a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END": checkpoint,
 		"conflict: the lease of shard s is owned by w":                                               &leases.Conflict{Current: leases.Lease{Shard: "s", Owner: "w"}},

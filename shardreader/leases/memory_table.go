@@ -117,7 +117,7 @@ func (m *Memory) Delete(ctx context.Context, old Lease) error {
 // Heartbeat implements [Table].
 func (m *Memory) Heartbeat(ctx context.Context, member Member) error {
 	if member.ID == "" {
-		return pipeline.Permanent(errs.New("leases: a member without a worker"))
+		return pipeline.Permanent(errs.New("leases: a member without an ID"))
 	}
 	return m.withLock(ctx, func() error {
 		m.members[member.ID] = member.storedForm()

@@ -118,8 +118,8 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 }
 
 // RemoveMember implements [leases.Table].
-func (t *Table) RemoveMember(ctx context.Context, worker string) error {
-	key, err := t.memberKey(worker)
+func (t *Table) RemoveMember(ctx context.Context, consumer string) error {
+	key, err := t.memberKey(consumer)
 	if err != nil {
 		return err
 	}
@@ -182,10 +182,10 @@ const (
 func (t *Table) fleetKey() string { return escaped(t.options.Pipeline) + "#workers" }
 
 // memberKey returns the key of a consumer's row.
-func (t *Table) memberKey(worker string) (Item, error) {
-	sk := escaped(worker)
+func (t *Table) memberKey(consumer string) (Item, error) {
+	sk := escaped(consumer)
 	if sk == "" || len(sk) > 1024 {
-		return nil, pipeline.Permanent(errs.New("leases: a worker's name is 1 to 1,024 bytes"))
+		return nil, pipeline.Permanent(errs.New("leases: a consumer's id is 1 to 1,024 bytes"))
 	}
 	return Item{attrPK: textAttribute(t.fleetKey()), attrSK: textAttribute(sk)}, nil
 }
@@ -250,12 +250,12 @@ func truncate(s string, maxBytes int) string {
 // leases.
 func decodeMember(row Item) leases.Member {
 	r := reader{row: row}
-	worker, err := item.Unescape(r.readText(attrSK))
+	id, err := item.Unescape(r.readText(attrSK))
 	if err != nil {
-		worker = r.readText(attrSK)
+		id = r.readText(attrSK)
 	}
 	m := leases.Member{
-		ID: worker, Name: r.readText(attrName), Heartbeat: r.integer(attrBeat), LeaseCount: int(r.integer(attrLeases)),
+		ID: id, Name: r.readText(attrName), Heartbeat: r.integer(attrBeat), LeaseCount: int(r.integer(attrLeases)),
 		Load: r.decimal(attrLoad), CallsPerMonth: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending),
 		AtEndBefore: r.integer(attrAtEnd), RoutesDigest: r.readText(attrRoutes),
 		QuietBefore: r.integer(attrQuiet), BusyShards: r.set(attrBusy),

@@ -149,8 +149,8 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 }
 
 // RemoveMember implements [leases.Table].
-func (t *Table) RemoveMember(ctx context.Context, worker string) error {
-	return t.changeDurably(ctx, func() error { return t.rows.RemoveMember(ctx, worker) })
+func (t *Table) RemoveMember(ctx context.Context, consumer string) error {
+	return t.changeDurably(ctx, func() error { return t.rows.RemoveMember(ctx, consumer) })
 }
 
 // MarkBegun implements [leases.Table].

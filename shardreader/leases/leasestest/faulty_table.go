@@ -10,9 +10,9 @@ import (
 
 // Call describes a call of a [Table].
 type Call struct {
-	Op     string // Read, Create, Swap, Delete, Heartbeat, Leave, Begin or Reserve
-	Shard  string // for Create, Swap and Delete
-	Worker string // consumer id for Heartbeat and Leave; otherwise Owner of the lease that is passed
+	Op       string // Read, Create, Swap, Delete, Heartbeat, Leave, Begin or Reserve
+	Shard    string // for Create, Swap and Delete
+	Consumer string // consumer id for Heartbeat and Leave; otherwise Owner of the lease that is passed
 }
 
 // Table is a lease table in memory whose calls may fail. Its hooks run during a call. They may sleep or call the
@@ -68,12 +68,12 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
-	return t.do(ctx, Call{Op: "Heartbeat", Worker: m.ID}, func() error { return t.Memory.Heartbeat(ctx, m) })
+	return t.do(ctx, Call{Op: "Heartbeat", Consumer: m.ID}, func() error { return t.Memory.Heartbeat(ctx, m) })
 }
 
 // RemoveMember implements [leases.Table].
-func (t *Table) RemoveMember(ctx context.Context, worker string) error {
-	return t.do(ctx, Call{Op: "Leave", Worker: worker}, func() error { return t.Memory.RemoveMember(ctx, worker) })
+func (t *Table) RemoveMember(ctx context.Context, consumer string) error {
+	return t.do(ctx, Call{Op: "Leave", Consumer: consumer}, func() error { return t.Memory.RemoveMember(ctx, consumer) })
 }
 
 // MarkBegun implements [leases.Table].

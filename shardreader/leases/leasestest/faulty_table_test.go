@@ -41,12 +41,12 @@ func TestTable_Hooks(t *testing.T) {
 	table := leasestest.NewTable()
 	var story []string
 	table.Before = func(ctx context.Context, c leasestest.Call) error {
-		story = append(story, strings.Join(strings.Fields(c.Op+" "+c.Shard+" "+c.Worker), " "))
+		story = append(story, strings.Join(strings.Fields(c.Op+" "+c.Shard+" "+c.Consumer), " "))
 		switch c.Op {
 		case "Heartbeat":
 			return leasestest.Throttled()
 		case "Swap":
-			return table.Memory.Swap(ctx, leases.Lease{Shard: c.Shard, Owner: c.Worker}, leases.Lease{Shard: c.Shard, Owner: "faster", Counter: 1})
+			return table.Memory.Swap(ctx, leases.Lease{Shard: c.Shard, Owner: c.Consumer}, leases.Lease{Shard: c.Shard, Owner: "faster", Counter: 1})
 		}
 		return nil
 	}

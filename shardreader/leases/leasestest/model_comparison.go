@@ -97,9 +97,9 @@ func (p *comparison) step() string {
 		p.compare(p.table.Heartbeat(ctx, m), p.model.Heartbeat(ctx, m))
 		return fmt.Sprintf("Heartbeat %+v", m)
 	case 3:
-		worker := p.pick("a", "b")
-		p.compare(p.table.RemoveMember(ctx, worker), p.model.RemoveMember(ctx, worker))
-		return "Leave " + worker
+		consumer := p.pick("a", "b")
+		p.compare(p.table.RemoveMember(ctx, consumer), p.model.RemoveMember(ctx, consumer))
+		return "Leave " + consumer
 	default:
 		old, ok := p.knownLease()
 		if !ok {

@@ -68,15 +68,15 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 	}
 	slices.Sort(want)
 	s := read(t, table)
-	var shards, workers []string
+	var shards, members []string
 	for _, l := range s.Leases {
 		shards = append(shards, l.Shard)
 	}
 	for _, m := range s.Members {
-		workers = append(workers, m.ID)
+		members = append(members, m.ID)
 	}
-	if !slices.Equal(shards, want) || !slices.Equal(workers, want) {
-		t.Errorf("a snapshot has the leases %v and the members %v", shards, workers)
+	if !slices.Equal(shards, want) || !slices.Equal(members, want) {
+		t.Errorf("a snapshot has the leases %v and the members %v", shards, members)
 	}
 }
 
@@ -175,7 +175,7 @@ func membersComeBack(t *testing.T, table leases.Table) {
 // heartbeatReplacesRow checks that a heartbeat replaces the whole row of its member, and no other row.
 func heartbeatReplacesRow(t *testing.T, table leases.Table) {
 	beat := func(m leases.Member) { requireNoError(t, table.Heartbeat(t.Context(), m)) }
-	leave := func(worker string) { requireNoError(t, table.RemoveMember(t.Context(), worker)) }
+	leave := func(consumer string) { requireNoError(t, table.RemoveMember(t.Context(), consumer)) }
 	expect := func(want ...leases.Member) {
 		t.Helper()
 		if got := read(t, table).Members; !slices.EqualFunc(got, want, leases.Member.Equal) {
