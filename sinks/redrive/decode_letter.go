@@ -175,8 +175,8 @@ func (r *run) needsLetter(ctx context.Context, info pipeline.RouteInfo, letter *
 	if !info.Suppressed || !hasQuarantine || letter.Key == "" {
 		return true, nil
 	}
-	held, err := r.Quarantine.HasMarks(ctx, info.Name, []item.Key{letter.Key})
-	return err == nil && len(held) == 1 && held[0], err
+	marked, err := r.Quarantine.HasMarks(ctx, info.Name, []item.Key{letter.Key})
+	return err == nil && len(marked) == 1 && marked[0], err
 }
 
 // filledSinks returns the names of the sinks that the snapshot was read to fill. If the letters of a sink are moved,

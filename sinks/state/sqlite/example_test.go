@@ -21,7 +21,7 @@ func ExampleOpen() {
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "state.db")
 	ctx := context.Background()
-	if err := hold(ctx, path, "crm", "o1"); err != nil {
+	if err := markKey(ctx, path, "crm", "o1"); err != nil {
 		log.Print(err)
 		return
 	}
@@ -32,18 +32,18 @@ func ExampleOpen() {
 		return
 	}
 	defer db.Close()
-	held, err := db.State("shop").HasMarks(ctx, "crm", []item.Key{"o1", "o2"})
+	marked, err := db.State("shop").HasMarks(ctx, "crm", []item.Key{"o1", "o2"})
 	if err != nil {
 		log.Print(err)
 		return
 	}
-	fmt.Println(held)
+	fmt.Println(marked)
 	// Output:
 	// [true false]
 }
 
-// hold does what a first process does when a change of the item becomes a dead letter.
-func hold(ctx context.Context, path, sink string, key item.Key) error {
+// markKey does what a first process does when a change of the item becomes a dead letter.
+func markKey(ctx context.Context, path, sink string, key item.Key) error {
 	db, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {
 		return err

@@ -186,7 +186,7 @@ func checkBackfillsAreRemoved(t *testing.T, f *fixture) {
 }
 
 // SetPart refuses invalid parts.
-func checkDamagedParts(t *testing.T, f *fixture) {
+func checkInvalidParts(t *testing.T, f *fixture) {
 	good := state.Part{Run: "run", ID: "1", Counter: 1}
 	for name, p := range map[string]struct{ expected, next state.Part }{
 		"no run":       {next: state.Part{ID: "1", Counter: 1}},

@@ -89,8 +89,8 @@ func checkGapsAreTakenOnce(t *testing.T, f *fixture) {
 			winners += string(rune('a' + i))
 		}
 	}
-	if next := findGap(t, f.state, g.Shard); len(winners) != 1 || next.Repair.Owner != winners {
-		t.Errorf("taken by %q, and the owner is %q", winners, next.Repair.Owner)
+	if current := findGap(t, f.state, g.Shard); len(winners) != 1 || current.Repair.Owner != winners {
+		t.Errorf("taken by %q, and the owner is %q", winners, current.Repair.Owner)
 	}
 }
 
@@ -105,8 +105,8 @@ func checkGapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 	}
 	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Before: "9",
 		To: before.Add(-time.Hour)}))
-	if next := findGap(t, s, "shardId-1"); !next.Found.Equal(g.Found) {
-		t.Errorf("a gap whose end became known was found at %v, want %v", next.Found, g.Found)
+	if current := findGap(t, s, "shardId-1"); !current.Found.Equal(g.Found) {
+		t.Errorf("a gap whose end became known was found at %v, want %v", current.Found, g.Found)
 	}
 }
 
@@ -132,8 +132,8 @@ func checkRepairsAreReadBack(t *testing.T, s state.Gaps) {
 	if done, err := s.SetGapRepair(t.Context(), expected.Gap, expected.Repair); done || err != nil {
 		t.Errorf("a repair over another one: %v, %v", done, err)
 	}
-	if next := findGap(t, s, g.Shard); !reflect.DeepEqual(next, g) {
-		t.Errorf("a refused repair left %+v, want %+v", next, g)
+	if current := findGap(t, s, g.Shard); !reflect.DeepEqual(current, g) {
+		t.Errorf("a refused repair left %+v, want %+v", current, g)
 	}
 }
 
@@ -147,9 +147,9 @@ func checkRepairsAreKept(t *testing.T, s state.Gaps) {
 	end := knownGap()
 	end.To = end.Found.Add(time.Hour) // time of the next record, an hour after the gap was found
 	must(t, s.AddGap(t.Context(), end))
-	next := findGap(t, s, first.Shard)
-	if next.Gap != end || next.Repair.Stage != state.GapRepaired || next.Repair.Run != "run" {
-		t.Errorf("of %+v is left %+v", g, next)
+	current := findGap(t, s, first.Shard)
+	if current.Gap != end || current.Repair.Stage != state.GapRepaired || current.Repair.Run != "run" {
+		t.Errorf("of %+v is left %+v", g, current)
 	}
 	if done, err := s.SetGapRepair(t.Context(), g.Gap, g.Repair); done || err != nil {
 		t.Errorf("a repair over a gap that changed: %v, %v", done, err)
@@ -170,9 +170,9 @@ func checkNotesOfTakeovers(t *testing.T, s state.Gaps) {
 			expected := mustSetRepair(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
 			gap.Found = time.Time{}
 			must(t, s.AddGap(t.Context(), gap))
-			next := findGap(t, s, name)
-			if next.Repair.Stage != c.want || next.Found.Equal(expected.Found) != (c.want == state.GapRepaired) {
-				t.Errorf("noted again it is %+v, and was %+v", next, expected)
+			current := findGap(t, s, name)
+			if current.Repair.Stage != c.want || current.Found.Equal(expected.Found) != (c.want == state.GapRepaired) {
+				t.Errorf("noted again it is %+v, and was %+v", current, expected)
 			}
 		})
 	}
@@ -197,9 +197,9 @@ func checkGrowingReopens(t *testing.T, s state.Gaps) {
 			g := mustSetRepair(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepairing, Run: "run", Owner: "owner"})
 			grow(&gap)
 			must(t, s.AddGap(t.Context(), gap))
-			next := findGap(t, s, name)
-			if next.Repair.Stage != state.GapOpen || next.Repair.Run != "" || next.Repair.Version <= g.Repair.Version {
-				t.Errorf("a gap that grew is %+v", next)
+			current := findGap(t, s, name)
+			if current.Repair.Stage != state.GapOpen || current.Repair.Run != "" || current.Repair.Version <= g.Repair.Version {
+				t.Errorf("a gap that grew is %+v", current)
 			}
 			g.Repair.Stage = state.GapRepaired
 			if done, err := s.SetGapRepair(t.Context(), g.Gap, g.Repair); done || err != nil {
@@ -218,8 +218,8 @@ func checkLateEndReopens(t *testing.T, s state.Gaps) {
 	mustSetRepair(t, s, findGap(t, s, gap.Shard), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
 	gap.Before, gap.To = "200", gap.Found.Add(24*time.Hour)
 	must(t, s.AddGap(t.Context(), gap))
-	if next := findGap(t, s, gap.Shard); next.Repair.Stage != state.GapOpen {
-		t.Errorf("a gap that ended a day later is %+v", next)
+	if current := findGap(t, s, gap.Shard); current.Repair.Stage != state.GapOpen {
+		t.Errorf("a gap that ended a day later is %+v", current)
 	}
 }
 

@@ -26,11 +26,11 @@ func checkHeldBackIsReadBack(t *testing.T, f *fixture) {
 		}
 		return kept
 	}
-	next := time.Now().UTC().Truncate(time.Microsecond)
+	now := time.Now().UTC().Truncate(time.Microsecond)
 	shards := func(n int) (all []state.HeldBackShard) {
 		for i := range n {
 			all = append(all, state.HeldBackShard{Shard: "shard-" + string(rune('a'+i)), Sink: "órders#1", Reason: "share",
-				Since: next.Add(-time.Hour), Bytes: 1 << 40})
+				Since: now.Add(-time.Hour), Bytes: 1 << 40})
 		}
 		return all
 	}
@@ -45,22 +45,22 @@ func checkHeldBackIsReadBack(t *testing.T, f *fixture) {
 			t.Errorf("%s: %+v, %v, want %+v", what, got, err, want)
 		}
 	}
-	a := state.HeldBack{Consumer: "task/1#a b", At: next, Total: 25, Worst: shards(20)}
-	b := state.HeldBack{Consumer: "task/2", At: next, Total: 1, Worst: shards(1)}
+	a := state.HeldBack{Consumer: "task/1#a b", At: now, Total: 25, Worst: shards(20)}
+	b := state.HeldBack{Consumer: "task/2", At: now, Total: 1, Worst: shards(1)}
 	want(f.state, "nothing was noted")
-	set(f.state, state.HeldBack{Consumer: "none", At: next}) // removes a note that does not exist
+	set(f.state, state.HeldBack{Consumer: "none", At: now}) // removes a note that does not exist
 	want(f.state, "nothing is held back")
 	set(f.state, b)
-	set(f.state, state.HeldBack{Consumer: a.Consumer, At: next, Total: 1, Worst: shards(2)})
+	set(f.state, state.HeldBack{Consumer: a.Consumer, At: now, Total: 1, Worst: shards(2)})
 	set(f.state, a)
 	other := f.suite.State(f.open(), "test")
 	want(other, "of two consumers", a, b)
 	want(f.suite.State(f.Store, "other"), "of another pipeline")
 	set(f.suite.State(f.Store, "other"), b)
-	set(other, state.HeldBack{Consumer: b.Consumer, At: next})
+	set(other, state.HeldBack{Consumer: b.Consumer, At: now})
 	want(f.state, "one is held back no more", a)
 	want(f.suite.State(f.Store, "other"), "of another pipeline with the same consumer", b)
-	old := state.HeldBack{Consumer: "long gone", At: next.Add(-state.HeldBackLifetime - time.Minute), Total: 1,
+	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLifetime - time.Minute), Total: 1,
 		Worst: shards(1)}
 	set(f.state, old)
 	want(f.state, "one has expired", a)

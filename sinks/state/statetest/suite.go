@@ -33,7 +33,7 @@ type Suite struct {
 // Run runs all checks. Each check has a store of its own.
 func Run(t *testing.T, suite Suite) {
 	for name, check := range map[string]func(*testing.T, *fixture){
-		"HeldInEveryProcess":     checkMarksInEveryProcess,
+		"MarksInEveryProcess":    checkMarksInEveryProcess,
 		"ManyKeys":               checkManyKeys,
 		"ClearIsConditional":     checkClearIsConditional,
 		"MarksComeInOrder":       checkMarksComeInOrder,
@@ -53,12 +53,12 @@ func Run(t *testing.T, suite Suite) {
 		"PartsComeBack":          checkPartsAreReadBack,
 		"PartsChangeAsRead":      checkPartsChangeAsRead,
 		"PartsAreClaimedOnce":    checkPartsAreClaimedOnce,
-		"PartsAreChecked":        checkDamagedParts,
+		"PartsAreChecked":        checkInvalidParts,
 		"IdentityStays":          checkIdentityStays,
 		"ReadingMayWrite":        checkWritesDuringReads,
 		"ClosedStoreSaysSo":      checkClosedStoreFails,
 		"CancelledCallSaysSo":    checkCancelledCallFails,
-		"RedriveAgainstHolding":  checkRedriveAgainstMarking,
+		"RedriveAgainstMarking":  checkRedriveAgainstMarking,
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fixture{t: t, suite: suite, dir: t.TempDir()}
