@@ -14,7 +14,7 @@ import (
 // compareGuardAndClaims compares the guard of an item and its claims on rows with the plan. It also compares the row
 // that the stored guard names.
 func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
-	items, err := storeAs[view.ItemStore](&s.base, s.store, "read the guards of items")
+	items, err := storeAs[view.ItemStore](s.store, "read the guards of items")
 	if err != nil {
 		return nil, err
 	}

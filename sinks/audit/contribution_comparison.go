@@ -76,7 +76,7 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 // and groups. For an aggregate that keeps expired items it yields only contributions. There, a group also counts
 // expired items, and their contributions are not stored any more.
 func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
-	lister, err := storeAs[view.ContributionLister](&s.base, s.store, "list the contributions of items")
+	lister, err := storeAs[view.ContributionLister](s.store, "list the contributions of items")
 	if err != nil {
 		return noEntries(err)
 	}

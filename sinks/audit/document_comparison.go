@@ -88,7 +88,7 @@ func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) e
 // StoredEntries yields the documents of all indexes of the sink. Entry.Item is "" if the id of a document does not
 // contain the item's key, because the key is hashed, masked or too long.
 func (s *documentSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
-	lister, err := storeAs[search.Lister](&s.base, s.store, "list documents")
+	lister, err := storeAs[search.Lister](s.store, "list documents")
 	if err != nil {
 		return noEntries(err)
 	}
@@ -116,7 +116,7 @@ func (s *documentSink) indexes(ctx context.Context) ([]string, error) {
 	if name, isWholeName := s.spec.Search.Index.Prefix(); isWholeName {
 		return []string{name}, nil
 	}
-	reader, err := storeAs[search.Reader](&s.base, s.store, "list indexes")
+	reader, err := storeAs[search.Reader](s.store, "list indexes")
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +236,7 @@ func (s *documentSink) plannedDocuments(c *record.Change) ([]plannedDocument, er
 
 // readStored reads what is stored at the place of a document.
 func (s *documentSink) readStored(ctx context.Context, index, routing, id string) (search.StoredDocument, error) {
-	inspector, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
+	inspector, err := storeAs[search.Inspector](s.store, "read single documents")
 	if err != nil {
 		return search.StoredDocument{}, err
 	}

@@ -16,7 +16,7 @@ import (
 
 // storedGroups yields the stored groups.
 func (s *groupSink) storedGroups(ctx context.Context, d *digester, l state.Listing) iter.Seq2[Entry, error] {
-	lister, err := storeAs[view.GroupLister](&s.base, s.store, "list groups")
+	lister, err := storeAs[view.GroupLister](s.store, "list groups")
 	if err != nil {
 		return noEntries(err)
 	}
@@ -131,7 +131,7 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	for _, row := range rows {
 		sums[row] = new(groupSum)
 	}
-	lister, err := storeAs[view.ContributionLister](&s.base, s.store, "list the contributions of items")
+	lister, err := storeAs[view.ContributionLister](s.store, "list the contributions of items")
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribut
 
 // readGroups reads the groups at rows.
 func (s *groupSink) readGroups(ctx context.Context, rows []state.Row) ([]view.Group, error) {
-	reader, err := storeAs[view.GroupReader](&s.base, s.store, "read single groups")
+	reader, err := storeAs[view.GroupReader](s.store, "read single groups")
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func newItemRowsSink(b base, store view.Store) (*itemRowsSink, error) {
 	s := &itemRowsSink{rowSink: newRowSink(b, store)}
 	s.target.RefuseOtherItem = b.spec.View.Unique() != nil
 	var err error
-	s.rows, err = storeAs[view.ItemRowsStore](&s.base, store, "read which rows an item has")
+	s.rows, err = storeAs[view.ItemRowsStore](store, "read which rows an item has")
 	return s, err
 }
 
@@ -117,7 +117,7 @@ func (s *itemRowsSink) comparableShares(shares []state.Share) []state.Share {
 
 // StoredEntries yields the rows of the view, and the contributions of its items.
 func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
-	lister, err := storeAs[view.ContributionLister](&s.base, s.store, "list the contributions of items")
+	lister, err := storeAs[view.ContributionLister](s.store, "list the contributions of items")
 	if err != nil {
 		return noEntries(err)
 	}

@@ -38,7 +38,7 @@ func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 		mutation.Birth = s.birth
 	}
 
-	repairer, err := storeAs[search.Repairer](&s.base, s.store, "repair documents")
+	repairer, err := storeAs[search.Repairer](s.store, "repair documents")
 	if err != nil {
 		return Outcome{}, err
 	}

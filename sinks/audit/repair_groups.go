@@ -68,7 +68,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 // RepairGroups sets groups to the sums of their contributions. It uses l only to limit the rate, and ignores the
 // segment (the part of the contents to list).
 func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Finding) ([]Outcome, error) {
-	repairer, err := storeAs[view.GroupRepairer](&s.base, s.store, "repair groups")
+	repairer, err := storeAs[view.GroupRepairer](s.store, "repair groups")
 	if err != nil {
 		return nil, err
 	}

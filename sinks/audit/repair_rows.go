@@ -83,7 +83,7 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 		writeText = "put row " + p.keyText
 	}
 
-	repairer, err := storeAs[view.Repairer](&s.base, s.store, "repair rows")
+	repairer, err := storeAs[view.Repairer](s.store, "repair rows")
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -114,7 +114,7 @@ func (s *rowSink) keepUnstableColumns(
 // repairClaim writes the guard of an item, its claim and the row that it claims. If the item loses another row, that
 // row goes to the next claim.
 func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding, rows []plannedRow) (Outcome, error) {
-	items, err := storeAs[view.ItemStore](&s.base, s.store, "write the guards of items")
+	items, err := storeAs[view.ItemStore](s.store, "write the guards of items")
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -134,7 +134,7 @@ func (s *rowSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[
 
 // storedRows yields the rows of the view.
 func (s *rowSink) storedRows(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
-	lister, err := storeAs[view.Lister](&s.base, s.store, "list rows")
+	lister, err := storeAs[view.Lister](s.store, "list rows")
 	if err != nil {
 		return noEntries(err)
 	}
@@ -154,7 +154,7 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing) iter.Seq2[Ent
 // only by its hash; Compare finds that guard by its item. It also leaves out a claim or an owner whose row is known
 // only by its hash.
 func (s *rowSink) storedGuards(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
-	lister, err := storeAs[view.GuardLister](&s.base, s.store, "list the guards of items")
+	lister, err := storeAs[view.GuardLister](s.store, "list the guards of items")
 	if err != nil {
 		return noEntries(err)
 	}
@@ -276,7 +276,7 @@ func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.Store
 func (b *base) rowsAt(
 	ctx context.Context, store any, t view.Target, keys []state.Row,
 ) ([]view.StoredRow, error) {
-	in, err := storeAs[view.Inspector](b, store, "read single rows")
+	in, err := storeAs[view.Inspector](store, "read single rows")
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}

@@ -38,10 +38,11 @@ type base struct {
 func (b *base) Name() string { return b.spec.Name }
 
 // storeAs returns store as T. If store is not a T, it returns an error that names action, such as "list rows".
-func storeAs[T any](b *base, store any, action string) (T, error) {
+// The caller adds the name of the sink.
+func storeAs[T any](store any, action string) (T, error) {
 	t, ok := store.(T)
 	if !ok {
-		return t, errs.Errorf("the store of the sink %s (%T) cannot %s", redact.Safe(b.spec.Name), store, redact.Safe(action))
+		return t, errs.Errorf("the store of the sink (%T) cannot %s", store, redact.Safe(action))
 	}
 	return t, nil
 }

@@ -143,7 +143,7 @@ func (f *fixture) expectMarked(s state.Store, sink, want string) {
 		}
 	}
 	if got != want {
-		f.t.Errorf("sink %s holds %q, want %q", sink, got, want)
+		f.t.Errorf("the marks of the sink %s are %q, want %q", sink, got, want)
 	}
 }
 
