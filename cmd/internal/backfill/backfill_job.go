@@ -226,11 +226,11 @@ func (r *result) write(w io.Writer) {
 		r.Summary.Write(w)
 	}
 	for _, c := range r.Contested {
-		fmt.Fprintf(w, "%s: the item %s has the row %s, and %d others wait for it: %s\n", c.Sink, c.Owner, c.Row,
-			len(c.Waiting), c.Waiting)
+		others := cli.Choose(len(c.Waiting) == 1, "another one waits", fmt.Sprintf("%d others wait", len(c.Waiting)))
+		fmt.Fprintf(w, "%s: the item %s has the row %s, and %s for it: %s\n", c.Sink, c.Owner, c.Row, others, c.Waiting)
 	}
 	if r.MoreContested > 0 {
-		fmt.Fprintf(w, "and %s more rows that several items claim\n", cli.Thousands(int64(r.MoreContested)))
+		fmt.Fprintf(w, "and %s that several items claim\n", cli.Count(r.MoreContested, "more row"))
 	}
 	if r.Assumed != "" {
 		fmt.Fprintf(w, "assumed: %s\n", r.Assumed)

@@ -3,11 +3,13 @@
 // The order of calls:
 //
 //   - options.run (backfill.go) checks the flags; selectSinks (sink_selection.go) finds the sinks and their run.
+//     checkTypes (type_flag_check.go) compares --type with the conditions of the sinks.
 //   - job.run (backfill_job.go) calls the rest. job.begin (backfill_start.go) stores the stage, the floor and the run
 //     in the birth of each sink, so that every process writes the changes after the floor.
 //   - job.openSource (backfill_source.go) opens the export, the scan, the items or the saved records, and stores the
-//     state.Backfill; snapshot_choice.go and table_keys.go help. [snapshot.Source] stores how far each part is read.
-//     export_request.go requests an export, and export_note.go stores which export that is.
+//     state.Backfill; snapshot_choice.go and table_keys.go help. Files of items are read before job.begin.
+//     export_request.go requests an export, and export_note.go stores which export that is. [snapshot.Source] stores
+//     how far each part is read.
 //   - job.fill runs a pipeline of these sinks over the source. job.lagWaiter pauses the reading while consumers are
 //     behind the stream; package stream measures their lag.
 //   - job.finish calls job.waitAndMakeLive (live_stage.go), which waits until every shard is read past the last read of

@@ -232,13 +232,13 @@ func (r *plannedRun) write(w io.Writer) {
 	if r.Source != "" {
 		fmt.Fprintf(w, "from %s", r.Source)
 		if r.Parts > 0 {
-			fmt.Fprintf(w, ": %d parts", r.Parts)
+			fmt.Fprintf(w, ": %s", cli.Count(r.Parts, "part"))
 		}
 		if r.Items > 0 {
-			fmt.Fprintf(w, ", %s items", cli.Thousands(r.Items))
+			fmt.Fprintf(w, ", %s", cli.Count(r.Items, "item"))
 		}
 		if r.Bytes > 0 {
-			fmt.Fprintf(w, ", %s bytes", cli.Thousands(r.Bytes))
+			fmt.Fprintf(w, ", %s", cli.Count(r.Bytes, "byte"))
 		}
 		if r.Narrowed && (r.Items > 0 || r.Bytes > 0) {
 			fmt.Fprint(w, " before narrowing")

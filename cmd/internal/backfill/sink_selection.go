@@ -187,7 +187,7 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(s config.Sink) bool { return s.Name == name })
 		if i < 0 {
-			return cli.Usagef("--sink %q: %s has no such sink", name, cfg.File)
+			return cli.UnknownSink(cfg, "sink", name, "")
 		}
 		s := all[i]
 		switch err := sinks.CheckNamed(s); {

@@ -119,6 +119,7 @@ func TestCheckNames(t *testing.T) {
 		"told": "--sink told: a snapshot raises no events",
 		"crm":  "--sink crm: this program does not have the Go sink crm: run the command in the program that has it",
 		"nix":  `--sink "nix": tablewake.yaml has no such sink`,
+		"logs": `--sink "logs": tablewake.yaml has no such sink; did you mean log?`,
 	} {
 		if err := checkNames(cfg, nil, []string{"log", name}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", name, err, want)
