@@ -1,6 +1,7 @@
 package configtest
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,7 +132,8 @@ func FuzzParse(f *testing.F) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if page, err := readDecoded(t.Context(), src); err != nil || len(page.Errors) > 0 || len(page.Changes) != 1 {
+					page, err := readDecoded(t.Context(), src)
+					if err := errors.Join(err, src.Close()); err != nil || len(page.Errors) > 0 || len(page.Changes) != 1 {
 						t.Fatalf("%s: %v %v", c.Name, err, page)
 					}
 				}

@@ -136,7 +136,7 @@ func TestLagOfShardsWithoutOwner(t *testing.T) {
 		f.leases = []leases.Lease{{Shard: "s", Owner: "a"}, {Shard: "p", Owner: "a"}}
 		s, _ := f.read(t.Context())
 		if w.longest(s, now); !tt.dead && len(w.ownerless) > 0 {
-			t.Errorf("%s: %v are still unread after they have an owner", name, w.ownerless)
+			t.Errorf("%s: %v are still ownerless after they have an owner", name, w.ownerless)
 		}
 	}
 }
