@@ -190,7 +190,7 @@ func adoptedNames(all []sinks.Adoption) string {
 
 func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 	for _, a := range all {
-		fmt.Fprintf(w, "%s (%s)\n", a.Sink, a.Target)
+		fmt.Fprintf(w, "%s (%s)\n", a.Sink, strings.TrimSpace(a.Target))
 		recorded := "nothing"
 		if a.Known {
 			recorded = fmt.Sprintf("birth %s of %s; state %s; target %s", a.Recorded.ID,

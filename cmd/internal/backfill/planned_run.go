@@ -227,7 +227,7 @@ func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 
 func (r *plannedRun) write(w io.Writer) {
 	for _, s := range r.Sinks {
-		fmt.Fprintf(w, "fill %s (%s), which is %s\n", s.Sink, s.Target, s.Stage)
+		fmt.Fprintf(w, "fill %s (%s), which is %s\n", s.Sink, strings.TrimSpace(s.Target), s.Stage)
 	}
 	if r.Source != "" {
 		fmt.Fprintf(w, "from %s", r.Source)

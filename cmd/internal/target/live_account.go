@@ -126,7 +126,7 @@ func letterStore(d *config.DeadLetters) string {
 	case d.Queue != "":
 		return "queue " + d.Queue
 	case d.Bucket != "":
-		return "bucket " + d.Bucket + " " + d.Prefix
+		return strings.TrimSpace("bucket " + d.Bucket + " " + d.Prefix)
 	}
 	return "folder " + d.Dir
 }
@@ -146,7 +146,7 @@ func Destination(cfg *config.Config, s config.Sink) string {
 		}
 		return "index " + s.Search.Index.String()
 	case s.Archive != nil:
-		return "bucket " + s.Archive.Bucket + " " + s.Archive.Prefix
+		return strings.TrimSpace("bucket " + s.Archive.Bucket + " " + s.Archive.Prefix)
 	case s.Notify != nil && s.Notify.Queue != "":
 		return "queue " + s.Notify.Queue
 	case s.Notify != nil && s.Notify.Topic != "":
