@@ -186,7 +186,7 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 	r.step(func(time.Time) { r.addMoving(+1) })
 	if err == nil {
 		r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "the store works again, and blocked changes continue",
-			slog.Int("waited", n), slog.Duration("down", down(start)))
+			slog.Int("waited", n), slog.Duration("down", downtimeSince(start)))
 	}
 	return err == nil
 }

@@ -9,8 +9,8 @@ import (
 // causes thousands of retries a second.
 const retryLogEvery = 10 * time.Second
 
-// retention is how long a DynamoDB stream keeps a record.
-const retention = 24 * time.Hour
+// streamRetention is how long a DynamoDB stream keeps a record.
+const streamRetention = 24 * time.Hour
 
 // retryLog collects failures that are tried again, for the log.
 type retryLog struct {
@@ -70,27 +70,26 @@ func (l *retryLog) logFailures(s *scheduler, now time.Time) {
 }
 
 // lossAttrs returns attributes for the log: in how many hours a change is lost, and in how many hours it is
-// dead-lettered. created is the creation time of the change. The stream drops a change after retention, so the change
-// is lost if it is not dead-lettered before. lossAttrs returns nil if the pipeline is not Live, or if created is zero.
+// dead-lettered. created is the creation time of the change. The stream drops a change after streamRetention, so it is
+// lost if it is not dead-lettered before. lossAttrs returns nil if the pipeline is not Live, or if created is zero.
 func (p *Pipeline) lossAttrs(created, now time.Time) []slog.Attr {
 	if !p.options.Live || created.IsZero() {
 		return nil
 	}
-	attrs := []slog.Attr{slog.Float64("hours_to_loss", roundedHours(created.Add(retention).Sub(now)))}
+	attrs := []slog.Attr{slog.Float64("hours_to_loss", roundedHours(created.Add(streamRetention).Sub(now)))}
 	if p.options.MaxHold > 0 {
 		attrs = append(attrs, slog.Float64("hours_to_dead_letters", roundedHours(created.Add(p.options.MaxHold).Sub(now))))
 	}
 	return attrs
 }
 
-// logRecovery logs that the sink works again, once no failed delivery waits any more. It logs nothing if no line
-// reported failures.
+// logRecovery logs that the sink works again, once no failed delivery waits any more, if a line reported failures.
 func (l *retryLog) logRecovery(s *scheduler, now time.Time) {
 	if l.failingSince.IsZero() || len(s.parked) > 0 || s.hasRetryInFlight() {
 		return
 	}
 	if l.logged {
-		downtime := down(l.failingSince)
+		downtime := downtimeSince(l.failingSince)
 		s.run.log(slog.LevelInfo, "the sink works again", func() []slog.Attr {
 			return []slog.Attr{slog.String("sink", s.route.Name), slog.Duration("down", downtime)}
 		})
@@ -108,8 +107,8 @@ func (s *scheduler) hasRetryInFlight() bool {
 	return false
 }
 
-// down returns how long something has failed.
-func down(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }
+// downtimeSince returns how long something has failed, in whole milliseconds.
+func downtimeSince(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }
 
 // roundedHours returns d in hours, rounded to a tenth, and at least 0.
 func roundedHours(d time.Duration) float64 {

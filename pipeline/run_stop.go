@@ -61,30 +61,31 @@ func (r *run) flush() error {
 }
 
 // flushSink calls Flush until it succeeds, fails with an error that is not transient, or the run stops hard.
-func (r *run) flushSink(rt *route, flusher Flusher) error {
+func (r *run) flushSink(sink *route, flusher Flusher) error {
 	for attempt := 0; ; attempt++ {
-		err := guard(rt.stage, nil, func() error { return flusher.Flush(r.hardCtx) })
+		err := guard(sink.stage, nil, func() error { return flusher.Flush(r.hardCtx) })
 		if err == nil {
-			return nil // Flush of an empty sink makes no call, so its success does not end a refusal of calls
+			return nil // this does not end a refusal of calls: with nothing to flush, Flush makes no call
 		}
-		err = rt.refusals.Classify(err)
+		err = sink.refusals.Classify(err)
 		if !isTransient(err) || !r.waitToRetry(r.hardCtx, attempt, err) {
 			return err
 		}
 	}
 }
 
-// result returns the error of Run, after all goroutines of the run have ended.
+// result returns the error of Run, after all goroutines of the run have ended. This is the fatal error alone, if there
+// is one. Otherwise it joins the errors of the source and of Flush, and a [StopError] if the run is not complete.
 func (r *run) result(flushErr error) error {
-	var pending int64
-	for _, sink := range r.p.Ledger().Sinks {
-		pending += sink.Pending
-	}
 	r.p.mu.Lock()
 	fatal, srcErr, unfinishedPages, isComplete := r.fatal, r.srcErr, r.unfinished, r.isComplete()
 	r.p.mu.Unlock()
 	if fatal == nil && isComplete {
 		return errors.Join(srcErr, flushErr)
+	}
+	var pending int64
+	for _, sink := range r.p.Ledger().Sinks {
+		pending += sink.Pending
 	}
 	cause := cmp.Or(fatal, context.Cause(r.hardCtx))
 	r.p.log.LogAttrs(context.WithoutCancel(r.hardCtx), slog.LevelWarn, "stopped hard: the next run delivers what is pending",

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// finishDeliveries notes that n deliveries of a page are finished. After the last one of the page, the watermark of its
-// partition can move.
+// finishDeliveries notes that n deliveries of a page are finished. After the last one, the watermark can move.
 func (r *run) finishDeliveries(page *inflightPage, n int) {
 	page.unfinished -= n
 	if page.unfinished > 0 {
@@ -40,8 +39,7 @@ func (r *run) setWatermark(part *partition, pos Position) {
 	}
 }
 
-// commitTimeout bounds one Commit. A stop does not cancel a Commit, because the next run repeats everything that was
-// not committed.
+// commitTimeout bounds one Commit. A stop does not cancel a Commit: the next run would repeat what is not committed.
 const commitTimeout = 10 * time.Second
 
 // commit is the committer of a partition. It runs until the newest watermark is committed. It skips older watermarks,
@@ -68,14 +66,15 @@ func (r *run) commit(part *partition) {
 }
 
 // takeWatermark returns the newest watermark of a partition, for its committer. If that is committed already, it
-// returns false, and the committer must return.
+// returns false, and notes that the committer ends.
 func (r *run) takeWatermark(part *partition) (pos Position, ok bool) {
 	r.step(func(time.Time) {
-		pos, ok = part.toCommit, part.uncommitted
-		part.uncommitted, part.committing = false, ok
-		if !ok {
+		if !part.uncommitted {
+			part.committing = false
 			r.dropFinished(part)
+			return
 		}
+		pos, ok, part.uncommitted = part.toCommit, true, false
 	})
 	return pos, ok
 }

@@ -39,7 +39,7 @@ func (c *checker) checkNames() {
 			n.shapes = c.knownShapes(sc)
 		}
 		n.report = func(v *value, line, column int, u *entity.Undeclared) {
-			if u.Path == "" && c.failLiteralNameIn(sc, u.Name) {
+			if u.Path == "" && c.failMissingBracesIn(sc, u.Name) {
 				return
 			}
 			if areComplete {

@@ -38,7 +38,7 @@ func (c *checker) checkUnique(e *Entity) {
 	for i, v := range c.ValueOf(&e.Unique).All() {
 		name := v.Text()
 		isUnbound := knowsBound && name != "" && !slices.Contains(bound, name)
-		if isUnbound && c.failLiteralName(e, name, anyForm) {
+		if isUnbound && c.failMissingBraces(e, name, anyForm) {
 			continue
 		}
 		c.FailIf(isUnbound, v, yamlbind.Hint(name, bound, "the key binds"),

@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// inBraces matches a name in braces within the literal text of a template. In the file each of these braces is doubled:
-// {{Name}} is the text {Name}.
+// inBraces matches a name in braces in the literal text of a template, as {Name}. The file has {{Name}} for it.
 var inBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // checkConstants warns of constants where a template with a placeholder was probably meant, such as hotel: HotelId
@@ -57,7 +56,7 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 type meantPlaceholder struct {
 	text      string
 	corrected string // source with the placeholder
-	effect    string // what follows from the mistake: the end of the message
+	effect    string // part of the message: what is wrong with the text
 }
 
 // placeholderAtEnd finds a missing placeholder in a template without placeholders. The end of such a text is the name
@@ -79,7 +78,8 @@ func placeholderAtEnd(t *template.Template, isName func(string) bool) meantPlace
 	return meantPlaceholder{}
 }
 
-// placeholderInBraces finds a placeholder that was written with two pairs of braces, and is the text {NAME} therefore.
+// placeholderInBraces finds a name in doubled braces, as in {{NAME}}, which a template takes for the text {NAME}. The
+// name counts if it is that of an attribute, or if the template is this text alone.
 func placeholderInBraces(t *template.Template, source string, isName func(string) bool) meantPlaceholder {
 	prefix, isConstant := t.Prefix()
 	for _, literal := range t.Literals() {
@@ -115,13 +115,12 @@ func (c *checker) checkOneRow(v *View) {
 	c.Warn(&v.Key, "read the item in it, as in {@key}", "its texts are constant: all items are one row")
 }
 
-// placeholder matches a part of a pattern's literal text that looks like a placeholder of another language, such as
-// <Id> or :Id.
-var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|])[:$][A-Za-z_]\w*|\*`)
+// foreignPlaceholder matches literal text that looks like a placeholder of another language, such as <Id> or :Id.
+var foreignPlaceholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|])[:$][A-Za-z_]\w*|\*`)
 
-// failLiteralNameIn notes a problem for the first entity of the scope whose key has the name as literal text (see
-// failLiteralName). It returns false if there is no such entity.
-func (c *checker) failLiteralNameIn(sc *entity.Scope, name string) bool {
+// failMissingBracesIn notes a problem for the first entity of the scope whose key has the name as literal text (see
+// failMissingBraces). It returns false if there is no such entity.
+func (c *checker) failMissingBracesIn(sc *entity.Scope, name string) bool {
 	for _, e := range sc.Entities() {
 		i := slices.IndexFunc(c.cfg.Entities, func(declared Entity) bool { return declared.Name == e.Name })
 		if i < 0 {
@@ -131,14 +130,14 @@ func (c *checker) failLiteralNameIn(sc *entity.Scope, name string) bool {
 		if e.Attributes != nil {
 			forms = anyForm
 		}
-		if c.failLiteralName(&c.cfg.Entities[i], name, forms) {
+		if c.failMissingBraces(&c.cfg.Entities[i], name, forms) {
 			return true
 		}
 	}
 	return false
 }
 
-// literalForms says in which forms a name in the literal text of a pattern counts as a placeholder with missing braces.
+// literalForms are the spellings of a name in the literal text of a pattern that count as a wrong placeholder.
 type literalForms int
 
 const (
@@ -146,10 +145,10 @@ const (
 	anyForm                        // also NAME alone
 )
 
-// failLiteralName notes a problem if the key of e has the name as literal text, such as 'RES#ResId' or 'RES#{{ResId}}'
-// instead of 'RES#{ResId}'. Then the pattern is wrong, and the parts of the file that read the name are right. It
-// returns false if the key has no such text. It notes one problem for each pattern, however often it is called.
-func (c *checker) failLiteralName(e *Entity, name string, forms literalForms) bool {
+// failMissingBraces notes a problem if the key of e has the name as literal text, such as 'RES#ResId' or
+// 'RES#{{ResId}}' instead of 'RES#{ResId}'. Then the pattern is wrong, and the parts of the file that read the name are
+// right. It returns false if the key has no such text. It notes only one problem for each pattern.
+func (c *checker) failMissingBraces(e *Entity, name string, forms literalForms) bool {
 	if name == "" {
 		return false
 	}
@@ -158,7 +157,7 @@ func (c *checker) failLiteralName(e *Entity, name string, forms literalForms) bo
 		if p == nil {
 			continue
 		}
-		meant := literalName(p, name, forms)
+		meant := findLiteralName(p, name, forms)
 		if meant.text == "" {
 			continue
 		}
@@ -171,18 +170,21 @@ func (c *checker) failLiteralName(e *Entity, name string, forms literalForms) bo
 	return false
 }
 
-// literalName finds the name in the literal text of a pattern, where it was probably meant as a placeholder.
-func literalName(p *entity.Pattern, name string, forms literalForms) meantPlaceholder {
+// findLiteralName finds the name in the literal text of a pattern, where it is not a part of a longer word.
+func findLiteralName(p *entity.Pattern, name string, forms literalForms) meantPlaceholder {
 	candidates := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
 	if forms == anyForm && len(p.Names()) == 0 {
 		candidates = append(candidates, name)
 	}
 	for _, candidate := range candidates {
 		before, after, found := strings.Cut(p.String(), candidate)
+		if !found {
+			continue
+		}
 		last, _ := utf8.DecodeLastRuneInString(before)
 		first, _ := utf8.DecodeRuneInString(after)
 		isPartOfWord := isWordRune(last) || isWordRune(first) || last == '{'
-		if !found || isPartOfWord {
+		if isPartOfWord {
 			continue
 		}
 		effect := "it has no placeholder"
@@ -206,7 +208,7 @@ func (c *checker) checkPatterns() {
 				continue
 			}
 			for _, literal := range pattern.Literals() {
-				if found := strings.TrimLeft(placeholder.FindString(literal), "#/|"); found != "" {
+				if found := strings.TrimLeft(foreignPlaceholder.FindString(literal), "#/|"); found != "" {
 					c.Warn(k, "write {NAME}, in one pair of braces, for a part that differs", "it matches keys with the text %s",
 						yamlbind.Quoted(found))
 				}
@@ -215,9 +217,9 @@ func (c *checker) checkPatterns() {
 	}
 }
 
-// checkCompared checks the value of the key from or to of a detector. It warns of a text that looks like a list or a
-// template, because a detector compares with the text as it is.
-func (c *checker) checkCompared(detector *value) {
+// checkComparedValues checks the values of the keys from and to of a detector. It warns of a text that looks like a
+// list or a template, because a detector compares with the text as it is.
+func (c *checker) checkComparedValues(detector *value) {
 	for _, name := range []string{"from", "to"} {
 		compared := detector.Get(name)
 		c.checkComparedType(detector, compared)

@@ -17,7 +17,7 @@ func (c *checker) checkRules() {
 	c.checkNames()
 	c.checkConstants(c.declaredShapes)
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
-		c.checkCompared(d)
+		c.checkComparedValues(d)
 		c.checkThreshold(d)
 		c.checkMembers(d)
 	}

@@ -171,12 +171,12 @@ func expression[T any](compile func(*expr.Env, string) (T, error)) yamlbind.Read
 		env := c.exprEnv(v)
 		isKeyWrong := false // the key of an entity lacks a placeholder for a name of the expression
 		env.Unknown = func(name string) string {
-			isKeyWrong = isKeyWrong || c.failLiteralNameIn(env.Scope, name)
+			isKeyWrong = isKeyWrong || c.failMissingBracesIn(env.Scope, name)
 			return c.unknownHint(name)
 		}
 		compiled, err := compile(&env, src)
 		if err != nil {
-			if !isKeyWrong { // else failLiteralNameIn has reported the key
+			if !isKeyWrong { // else failMissingBracesIn has reported the key
 				failCompile(f, v, err)
 			}
 			return nil

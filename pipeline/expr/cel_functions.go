@@ -13,8 +13,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// The functions that the rewriter puts into expressions. No source can call them, because their names are not
-// identifiers.
+// The functions that the rewriter puts into expressions. No source can call them: their names are no identifiers.
 const (
 	fnGet  = "@get"  // a member of a map or list; null if the value is null
 	fnHas  = "@has"  // true if a map has a name
@@ -105,14 +104,14 @@ func functions() []cel.EnvOption {
 			cel.Overload("duration_string", []*cel.Type{cel.StringType}, cel.DurationType),
 			cel.SingletonUnaryBinding(toDuration)),
 	}
-	for symbol, accepts := range accepted {
+	for symbol, trueResults := range accepted {
 		var overloads []cel.FunctionOpt
 		for _, t := range []*cel.Type{cel.IntType, cel.StringType, cel.BytesType, cel.BoolType, cel.TimestampType,
 			cel.DurationType} {
 			overloads = append(overloads, cel.Overload("order_"+symbol+t.TypeName(), []*cel.Type{t, t}, cel.BoolType))
 		}
 		overloads = append(overloads, cel.SingletonBinaryBinding(
-			func(a, b ref.Val) ref.Val { return evalOrder(a, b, accepts) }))
+			func(a, b ref.Val) ref.Val { return evalOrder(a, b, trueResults) }))
 		options = append(options, cel.Function(symbol, overloads...))
 	}
 	for name, holds := range map[string]func(s, part string) bool{
@@ -129,8 +128,8 @@ func functions() []cel.EnvOption {
 		cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val { return fail("the pattern of matches was not compiled") })))
 }
 
-// evalOrder evaluates a comparison that is true for the accepted results. It returns false if a value is null.
-func evalOrder(a, b ref.Val, accepts orders) ref.Val {
+// evalOrder reports whether the order of a and b is one of trueResults. It returns false if a or b is null.
+func evalOrder(a, b ref.Val, trueResults orders) ref.Val {
 	if isNull(a) || isNull(b) {
 		return types.False
 	}
@@ -138,7 +137,7 @@ func evalOrder(a, b ref.Val, accepts orders) ref.Val {
 	if !ok {
 		return fail("%s and %s have no order", kindOf(a), kindOf(b))
 	}
-	return boolean(accepts.have(result))
+	return boolean(trueResults.have(result))
 }
 
 func isNull(v ref.Val) bool { return v == types.NullValue }
@@ -219,10 +218,8 @@ func in(member, container ref.Val) ref.Val {
 // compare orders two values of one type. It returns false if they have no order.
 func compare(a, b ref.Val) (int, bool) {
 	switch x := a.(type) {
-	case types.Int:
-		if y, ok := b.(types.Int); ok {
-			return cmp.Compare(x, y), true
-		}
+	case types.Int, number:
+		return compareNumbers(a, b)
 	case types.String:
 		y, ok := b.(types.String)
 		return strings.Compare(string(x), string(y)), ok
@@ -239,12 +236,18 @@ func compare(a, b ref.Val) (int, bool) {
 		y, ok := b.(types.Duration)
 		return cmp.Compare(x.Duration, y.Duration), ok
 	}
-	x, isX := decimalOf(a)
-	y, isY := decimalOf(b)
-	if !isX || !isY {
-		return 0, false
+	return 0, false
+}
+
+// compareNumbers orders two numbers. It returns false if one of the values is not a number.
+func compareNumbers(a, b ref.Val) (int, bool) {
+	m, isInt := a.(types.Int)
+	if n, ok := b.(types.Int); ok && isInt {
+		return cmp.Compare(m, n), true
 	}
-	return x.Cmp(y), true
+	x, aIsNumber := decimalOf(a)
+	y, bIsNumber := decimalOf(b)
+	return x.Cmp(y), aIsNumber && bIsNumber
 }
 
 func plus(a, b ref.Val) ref.Val {

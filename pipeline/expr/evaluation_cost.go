@@ -9,22 +9,22 @@ import (
 )
 
 const (
-	// itemSize is the assumed maximum size of an attribute, in bytes of text or in members. An item of DynamoDB has at
-	// most 400 KB.
-	itemSize = 400_000
+	// maxAttributeSize is the assumed maximum size of an attribute, in bytes of text or in members. An item of DynamoDB
+	// has at most 400 KB.
+	maxAttributeSize = 400_000
 
-	// memberSize is the assumed size of a value inside the members of a list or map. It is an
-	// average, because all members together are within itemSize.
+	// memberSize is the assumed size of a value inside the members of a list or map. It is an average, because all
+	// members together are within maxAttributeSize.
 	memberSize = 2
 
 	// costLimit is the maximum cost of an evaluation on an item with attributes of these sizes. CEL's unit of cost is
-	// about one operation. A loop over an attribute is below the limit, even with loops over the members of its
-	// elements. A loop over one attribute inside a loop over another attribute is above the limit.
+	// about one operation. The limit allows a loop over an attribute, even with loops over the members of its elements
+	// in it. It does not allow a loop over an attribute inside a loop over an attribute.
 	costLimit = 100_000_000
 )
 
-// withinBounds returns an error if the estimated cost of an evaluation is above costLimit.
-func withinBounds(env *cel.Env, checked *cel.Ast) error {
+// checkCost returns an error if the estimated cost of an evaluation is above costLimit.
+func checkCost(env *cel.Env, checked *cel.Ast) error {
 	estimate, err := env.EstimateCost(checked, sizeEstimator{})
 	if err != nil {
 		return &Error{Line: 1, Column: 1, Message: err.Error()}
@@ -81,25 +81,25 @@ func (s sizeEstimator) EstimateCallCost(
 // attributeSize returns the estimated size of a value that is read from an image or from the variable of a loop. The
 // variable of a loop has a member as its value, so its size is memberSize.
 func attributeSize(e ast.Expr) *cost.SizeEstimate {
-	size := cost.RangedSizeEstimate(0, itemSize)
+	size := cost.RangedSizeEstimate(0, maxAttributeSize)
 	elem := cost.RangedSizeEstimate(0, memberSize)
-	if inLoop(e) {
+	if readsLoopVariable(e) {
 		size = elem
 	}
 	size.Elem = &elem
 	return &size
 }
 
-// inLoop reports whether e is read from the variable of a loop. It returns true for a nil e, because CEL passes nil for
-// the members of a list or map before it has a variable.
-func inLoop(e ast.Expr) bool {
+// readsLoopVariable reports whether e is the variable of a loop, or a part of it that a call reads (fnGet). A nil e
+// counts as such a variable: CEL passes nil for the members of a list or map before it has a variable.
+func readsLoopVariable(e ast.Expr) bool {
 	if e == nil {
 		return true
 	}
 	for {
 		switch e.Kind() {
 		case ast.SelectKind:
-			return false // it reads an image: the rewriter replaces all other selections
+			return false // it reads an image, because the rewriter replaced all other selections by calls of fnGet
 		case ast.CallKind:
 			args := e.AsCall().Args()
 			if len(args) == 0 {

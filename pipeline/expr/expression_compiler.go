@@ -65,7 +65,7 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: "the result is not a BOOL",
 			Hint: "compare it, as in == true, or > 0"}
 	}
-	if err := withinBounds(celEnv, checked); err != nil {
+	if err := checkCost(celEnv, checked); err != nil {
 		return compiled{}, err
 	}
 	program, err := celEnv.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.OptimizeRegex(matches))

@@ -15,8 +15,8 @@ import (
 const maxDepth = 128
 
 // FollowAlias prepares a value for reading. If the value is an alias, FollowAlias replaces it by the node that the
-// alias refers to. It reports whether the value may be read. It may not if it has a YAML tag other than !!str, or if
-// the file is too large.
+// alias refers to. It reports whether the value may be read. A value with a YAML tag other than !!str may not be read,
+// and no value may be read once the file is too large.
 func (f *File) FollowAlias(v *Value) bool {
 	if tooLarge := f.count(v, v.depth); tooLarge {
 		return false
@@ -33,16 +33,15 @@ func (f *File) FollowAlias(v *Value) bool {
 	return false
 }
 
-// count counts a value, and reports whether the file has too many values or levels to be read further. It notes that as
-// a problem only once.
+// count counts a value, and reports whether the file is too large: this value is one too many, or nested too deeply, or
+// an earlier value was. Only the first such value is a problem.
 func (f *File) count(v *Value, depth int) (tooLarge bool) {
 	f.nodes++
-	if f.nodes <= f.o.MaxNodes && depth <= maxDepth {
+	if !f.isTooLarge && f.nodes <= f.o.MaxNodes && depth <= maxDepth {
 		return false
 	}
 	if !f.isTooLarge {
 		f.isTooLarge = true
-		f.nodes = f.o.MaxNodes
 		f.Fail(v, "use fewer levels and aliases", "the file nests deeper than %d levels, or grows to more than %d values",
 			maxDepth, f.o.MaxNodes)
 	}
@@ -104,44 +103,39 @@ const maxListed = 12
 // plainText matches a text that needs no quotes inside braces.
 var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 
-// mainKey returns the key whose value was probably meant if the file has a text in place of the object. It is the first
-// key that is required, or that begins the first group. If the value of this key is not text, mainKey returns "".
+// mainKey returns the first key of an object that is required, or begins the first group of keys. If the file has a
+// text in place of the object, it was probably meant for this key. If the key takes no text, mainKey returns "".
 func (r *Rule) mainKey() string {
 	if r.Shape != ObjectShape {
 		return ""
 	}
-	firstOfGroup := ""
-	if len(r.groups) > 0 {
-		firstOfGroup = r.groups[0].keys[0]
-	}
-	for _, k := range r.Keys {
-		if !k.required && k.Name != firstOfGroup {
-			continue
-		}
-		if isText := k.Rule.Shape == ScalarShape && slices.Contains(k.Rule.Kind.Takes, IsText); isText {
-			return k.Name
-		}
+	i := slices.IndexFunc(r.Keys, func(k Key) bool {
+		beginsGroup := len(r.groups) > 0 && k.Name == r.groups[0].keys[0]
+		return k.required || beginsGroup
+	})
+	if i < 0 || r.Keys[i].Rule.Shape != ScalarShape || !slices.Contains(r.Keys[i].Rule.Kind.Takes, IsText) {
 		return ""
 	}
-	return ""
+	return r.Keys[i].Name
 }
 
-// asElements returns a spelling of text as the elements of a list. Commas separate names.
-func (r *Rule) asElements(text string) string {
+// suggestElements returns the elements of a list that text was probably meant as, for a hint. If text consists of names
+// with commas between them, each name is an element.
+func (r *Rule) suggestElements(text string) string {
 	elements := strings.Split(text, ",")
 	for i, element := range elements {
 		name := strings.TrimSpace(element)
 		if !plainText.MatchString(name) {
-			return r.asElement(text)
+			return r.suggestElement(text)
 		}
-		elements[i] = r.asElement(name)
+		elements[i] = r.suggestElement(name)
 	}
 	return strings.Join(elements, ", ")
 }
 
-// asElement returns a spelling of text as an element of a list. If the elements are words, the spelling is the most
-// similar word. Otherwise it is the text in quotes.
-func (r *Rule) asElement(text string) string {
+// suggestElement returns the element of a list that text was probably meant as: the most similar word if the elements
+// are words, otherwise the text in quotes.
+func (r *Rule) suggestElement(text string) string {
 	if r == nil || r.elem == nil || r.elem.Words == nil {
 		return Quoted(text)
 	}
@@ -168,13 +162,12 @@ func (f *File) listHint(v *Value) string {
 	}
 	isText := v.Node.Kind == yaml.ScalarNode && v.Node.Value != ""
 	if isText && f.o.Words.Values {
-		return "write [" + v.Rule.asElements(v.Node.Value) + "]"
+		return "write [" + v.Rule.suggestElements(v.Node.Value) + "]"
 	}
 	return ""
 }
 
-// Known returns the members that have one of these names, and reports all other members. hint returns the hint for an
-// unknown name.
+// Known returns the members that have one of these names. It reports the others, with the hints that hint returns.
 func (f *File) Known(members []*Value, names []string, hint func(name string) string) []*Value {
 	var known []*Value
 	for _, m := range members {
@@ -190,6 +183,7 @@ func (f *File) Known(members []*Value, names []string, hint func(name string) st
 // Expanded returns a copy of v's node with its aliases followed and its environment variables read.
 func (f *File) Expanded(v *Value) *yaml.Node { return f.expandNode(v, v.Node, 0) }
 
+// expandNode returns the copy for the node n inside v. Problems name the field of v.
 func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -212,7 +206,8 @@ func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 			expanded.Tag = "!!str" // even if YAML 1.1 would read another type, such as a date
 		}
 	case yaml.MappingNode:
-		for _, m := range f.Members(&Value{Field: v.Field, Node: n}) {
+		mapping := &Value{Field: v.Field, Node: n}
+		for _, m := range f.Members(mapping) {
 			key := *m.Key
 			key.Anchor = ""
 			expanded.Content = append(expanded.Content, &key, f.expandNode(v, m.Node, depth+1))

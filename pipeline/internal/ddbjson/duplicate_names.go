@@ -24,10 +24,10 @@ const (
 // that a name has an escape.
 func (t *nameTable) indexOfDuplicate(doc []byte, attrs []Attr, escaped bool) int {
 	if escaped || len(attrs) > maxHashed {
-		return duplicateText(doc, attrs)
+		return indexOfDuplicateText(doc, attrs)
 	}
 	if len(attrs) > maxCompared {
-		return t.duplicateHashed(doc, attrs)
+		return t.indexOfDuplicateHashed(doc, attrs)
 	}
 	// Most names differ in length, first byte or last byte. A hash of these three values selects one of the 64 bits of
 	// seen. A name is compared with the names before it only if its bit is already set.
@@ -39,8 +39,8 @@ func (t *nameTable) indexOfDuplicate(doc []byte, attrs []Attr, escaped bool) int
 			bit = 1 << ((n + 7*int(name[0]) + 5*int(name[n-1])) & 63)
 		}
 		if seen&bit != 0 {
-			for e := range i {
-				if bytes.Equal(attrs[e].RawName(doc), name) {
+			for earlier := range i {
+				if bytes.Equal(attrs[earlier].RawName(doc), name) {
 					return i
 				}
 			}
@@ -50,9 +50,9 @@ func (t *nameTable) indexOfDuplicate(doc []byte, attrs []Attr, escaped bool) int
 	return -1
 }
 
-// duplicateHashed does the same as indexOfDuplicate, for many names. The table has eight slots for each name, so that
-// few names have the same slot. An occupied slot is slow, because the processor mispredicts its branch.
-func (t *nameTable) duplicateHashed(doc []byte, attrs []Attr) int {
+// indexOfDuplicateHashed does the same as indexOfDuplicate, for many names. The table has eight slots for each name, so
+// that few names find their slot occupied: the processor mispredicts that branch, which is slow.
+func (t *nameTable) indexOfDuplicateHashed(doc []byte, attrs []Attr) int {
 	size := 256
 	for size < 8*len(attrs) {
 		size *= 2
@@ -79,9 +79,9 @@ func (t *nameTable) duplicateHashed(doc []byte, attrs []Attr) int {
 	return -1
 }
 
-// duplicateText does the same as indexOfDuplicate, for names with escapes, and for more than maxHashed names. Both are
-// very rare in real items.
-func duplicateText(doc []byte, attrs []Attr) int {
+// indexOfDuplicateText does the same as indexOfDuplicate, for names with escapes, and for more than maxHashed names.
+// Both are very rare in real items.
+func indexOfDuplicateText(doc []byte, attrs []Attr) int {
 	seen := make(map[string]bool, len(attrs))
 	for i := range attrs {
 		name := attrs[i].Text(doc)
@@ -93,8 +93,8 @@ func duplicateText(doc []byte, attrs []Attr) int {
 	return -1
 }
 
-// duplicateNumber returns the index of the first number that equals an earlier number, or -1.
-func duplicateNumber(ds []decimal.Decimal) int {
+// indexOfDuplicateNumber returns the index of the first number that equals an earlier number, or -1.
+func indexOfDuplicateNumber(ds []decimal.Decimal) int {
 	if len(ds) <= maxCompared {
 		for i, d := range ds {
 			if slices.Contains(ds[:i], d) {

@@ -11,17 +11,17 @@ import "github.com/tablewake/tablewake/pipeline/internal/simd"
 type previousImage struct {
 	doc        []byte
 	attrs      []Attr
-	next       int  // index of the attribute that is expected next; len(attrs) if no attribute is expected
-	equalBytes int  // number of bytes that are equal in both items, from the expected attribute's first quote on
+	nextAttr   int  // index of the expected attribute; len(attrs) if no attribute is expected
+	equalBytes int  // number of bytes, from the opening quote of the expected name on, that are the same in both items
 	misses     int  // number of attributes that align did not find
-	ordered    bool // all names so far are from doc, in the same order, so no name is a duplicate
+	ordered    bool // the names so far are names of doc, in the order of doc; so no name is a duplicate
 }
 
 // start begins the scan of an item. doc is the item to compare it with, and attrs is the index of doc. Both are nil if
 // there is no item to compare with.
 func (p *previousImage) start(doc []byte, attrs []Attr) {
-	p.doc, p.attrs = doc, attrs // not one struct: while the GC runs, copying a struct with pointers takes a call
-	p.next, p.equalBytes, p.misses, p.ordered = 0, 0, 0, true
+	p.doc, p.attrs = doc, attrs // each field alone: copying a struct with pointers takes a call while the GC runs
+	p.nextAttr, p.equalBytes, p.misses, p.ordered = 0, 0, 0, true
 }
 
 const (
@@ -30,63 +30,63 @@ const (
 )
 
 // hasNext reports whether the prediction expects another attribute.
-func (p *previousImage) hasNext() bool { return p.next < len(p.attrs) }
+func (p *previousImage) hasNext() bool { return p.nextAttr < len(p.attrs) }
 
-// takeEqual indexes the attributes from i on that are identical in the previous image. i is the position of a name's
-// opening quote. next is the position of the opening quote of the first name whose attribute differs. If the whole rest
-// of the item is identical, end is true, and next is the position after the item.
+// takeEqual indexes the attributes from pos on that are identical in the previous image. pos is the position of a
+// name's opening quote. nextPos is the position of the opening quote of the first name whose attribute differs. If the
+// whole rest of the item is identical, end is true, and nextPos is the position after the item.
 //
-// i, next and s.origin are positions in the input. docStart and docPos are positions in p.doc. p.next and last are
-// indexes in p.attrs.
-func (s *Scanner) takeEqual(i int) (next int, end bool) {
+// Positions are in the input, except docStart and docPos, which are in p.doc.
+func (s *Scanner) takeEqual(pos int) (nextPos int, end bool) {
 	p := &s.previous
-	docStart := p.attrs[p.next].NameStart() - 1
-	equal := simd.EqualPrefix(s.Input[i:], p.doc[docStart:])
-	shift := Attr(i-s.origin-docStart) << attrName // modulo 2^32, because the difference may be negative
+	docStart := p.attrs[p.nextAttr].NameStart() - 1
+	equal := simd.EqualPrefix(s.Input[pos:], p.doc[docStart:])
+	move := Attr(pos-s.origin-docStart) << attrName // from a name in p.doc to that in the item; modulo 2^32 if negative
 	docPos, last := docStart, len(p.attrs)-1
 	// The quote of the next name must be equal, too. Only then is the whole attribute before the quote identical.
-	for p.next < last && p.attrs[p.next+1].NameStart() <= docStart+equal {
-		s.stack = append(s.stack, p.attrs[p.next]+shift)
-		p.next++
-		docPos = p.attrs[p.next].NameStart() - 1
+	for p.nextAttr < last && p.attrs[p.nextAttr+1].NameStart() <= docStart+equal {
+		s.stack = append(s.stack, p.attrs[p.nextAttr]+move)
+		p.nextAttr++
+		docPos = p.attrs[p.nextAttr].NameStart() - 1
 	}
 	if equal == len(p.doc)-docStart {
-		s.stack = append(s.stack, p.attrs[last]+shift)
-		p.next++
-		return i + equal, true
+		s.stack = append(s.stack, p.attrs[last]+move)
+		p.nextAttr++
+		return pos + equal, true
 	}
 	p.equalBytes = equal - (docPos - docStart)
-	return i + docPos - docStart, false
+	return pos + docPos - docStart, false
 }
 
-// expectedHead returns the head of the member at i, the part up to the content of its value, as [Scanner.memberHead]
-// does. If the head differs from the head of the expected attribute, the tag is NoTag.
-func (p *previousImage) expectedHead(i int) (nameEnd, content int, tag Tag, escaped bool) {
-	a := p.attrs[p.next]
-	if a.Far() || p.equalBytes <= a.NameLen()+a.Gap() {
+// expectedHead returns the head of the member at pos, which ends before the content of its value, as
+// [Scanner.memberHead] does. If it is not the head of the expected attribute, the tag is NoTag.
+func (p *previousImage) expectedHead(pos int) (nameEnd, contentPos int, tag Tag, escaped bool) {
+	a := p.attrs[p.nextAttr]
+	isHeadEqual := !a.Far() && p.equalBytes > a.NameLen()+a.Gap()
+	if !isHeadEqual {
 		return 0, 0, NoTag, false
 	}
-	p.next++
-	nameEnd = i + 1 + a.NameLen()
-	content = nameEnd + a.Gap()
+	p.nextAttr++
+	nameEnd = pos + 1 + a.NameLen()
+	contentPos = nameEnd + a.Gap()
 	if a.Tag() <= TagB {
-		content-- // the content starts at the quote
+		contentPos-- // the gap ends after the quote of the value, and the content starts at the quote
 	}
-	return nameEnd, content, a.Tag(), a.escaped()
+	return nameEnd, contentPos, a.Tag(), a.escaped()
 }
 
 // align finds the name of a scanned attribute in doc, and makes the attribute after it the expected one. If the name is
 // not within alignWindow attributes, align counts a miss.
 func (p *previousImage) align(name []byte) {
-	for n := p.next; n < min(p.next+alignWindow, len(p.attrs)); n++ {
+	for n := p.nextAttr; n < min(p.nextAttr+alignWindow, len(p.attrs)); n++ {
 		if string(p.attrs[n].RawName(p.doc)) == string(name) {
-			p.next = n + 1
+			p.nextAttr = n + 1
 			return
 		}
 	}
 	p.ordered = false
 	p.misses++
 	if p.misses == maxMisses {
-		p.next = len(p.attrs)
+		p.nextAttr = len(p.attrs)
 	}
 }

@@ -205,7 +205,7 @@ func (s *Scanner) set(i int, tag Tag) int {
 // has an escape.
 func (s *Scanner) duplicateMember(members []Attr, set Tag, escaped bool) int {
 	if set == TagNS {
-		return duplicateNumber(s.numbers)
+		return indexOfDuplicateNumber(s.numbers)
 	}
 	if escaped {
 		for i := range members {
