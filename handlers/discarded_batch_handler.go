@@ -18,37 +18,35 @@ import (
 // also be a bucket whose notifications (s3:ObjectCreated:*) go to the queue. The handler delivers the records of the
 // batches. Its answer names the messages that are not finished.
 //
-// If the message or its object has the whole event, the handler delivers the event. Otherwise it fetches the records
-// from the stream ([WithStreams]). Records that neither the event nor the stream has are lost. Before the message is
-// finished, the handler stores and logs the gap, the range of the lost records ([WithGaps]). If the shard has no
-// records left, the loss is certain 25 hours after the batch. Until then the message comes again.
+// The handler delivers the event in the message, or in the object that the message names. If the whole event is in
+// neither, it fetches the records from the stream ([WithStreams]). Records that neither the event nor the stream has
+// are lost. Before the message is finished, the handler stores and logs the gap, the range of the lost records
+// ([WithGaps]). If the shard shows no records at all, the loss is certain only 25 hours after the batch. Until then the
+// message comes again.
 //
 // A message about something else fails, and the handler logs the reason. An example is a dead letter of the pipeline,
 // which `tablewake redrive` delivers.
 //
 // Late records are safe for views, aggregates, search and archive, because these sinks compare versions. Notifications
-// and Go sinks get late records after later changes of the item.
+// and Go sinks are not protected: a late record reaches them after newer records of its item.
 //
-// The event {"tablewake":"redrive"}, sent by a schedule or by hand, redrives the dead letters of an outage
-// ([WithRedrive]).
+// The event {"tablewake":"redrive"}, from a schedule or a person, redrives dead letters of an outage ([WithRedrive]).
 func OnFailure(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromSQS, fromCommand)
 }
 
 // runCommand runs the command that an event names.
-func (h *handler) runCommand(ctx context.Context, due deadlines, name string) (answer, error) {
+func (h *handler) runCommand(ctx context.Context, limits deadlines, name string) (answer, error) {
 	a := answer{isCommand: true}
 	switch {
 	case name != "redrive":
-		return a,
-			errs.New(
-				`the event names an unknown command: write {"tablewake":"redrive"}, and send {"tablewake":"audit"} to a function with TABLEWAKE_COMMAND=audit`)
+		return a, errs.New(
+			`the event names an unknown command: write {"tablewake":"redrive"}, and send {"tablewake":"audit"} to a function with TABLEWAKE_COMMAND=audit`)
 	case h.options.redrive == nil:
-		return a,
-			errs.New(
-				"the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
+		return a, errs.New(
+			"the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
 	}
-	ctx, cancel := due.withDeadline(ctx)
+	ctx, cancel := limits.withDeadline(ctx)
 	defer cancel()
 	if err := h.options.redrive(ctx); err != nil {
 		return a, errs.Errorf("dead letters are not redriven: %w", err)
@@ -65,7 +63,7 @@ type sqsEvent struct {
 }
 
 // redriveMessages delivers the batches of the messages of an event, one message after the other.
-func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []byte) (answer, error) {
+func (h *handler) redriveMessages(ctx context.Context, limits deadlines, payload []byte) (answer, error) {
 	var event sqsEvent
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return answer{}, errs.New("the event is not an event of SQS: its JSON is broken or has another shape")
@@ -75,12 +73,12 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 		if m.MessageID == "" {
 			return a, errs.Errorf("message %d has no messageId to name it to Lambda", i)
 		}
-		if due.pastSoftRevoke(time.Now()) {
+		if limits.pastSoftRevoke(time.Now()) {
 			a.timedOut = true
 			a.failedIDs = append(a.failedIDs, m.MessageID)
 			continue
 		}
-		lost, err := h.redriveMessage(ctx, due, m.Body)
+		lost, err := h.redriveMessage(ctx, limits, m.Body)
 		if errors.Is(err, errStuck) {
 			return a, err
 		}
@@ -102,42 +100,42 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 	return a, nil
 }
 
-// redriveMessage delivers the batches that a message names. lost is the estimated number of lost records.
-func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string) (lost int, err error) {
+// redriveMessage delivers the batch in a message, or in the objects that it names. lost estimates the lost records.
+func (h *handler) redriveMessage(ctx context.Context, limits deadlines, body string) (lost int, err error) {
 	notice, err := parseNotice([]byte(body))
 	if err != nil {
 		return 0, err
 	}
+	if notice.record != nil {
+		return h.deliverDiscarded(ctx, limits, notice.record)
+	}
 	for _, ref := range notice.objects {
-		record, err := h.readInvocationRecord(ctx, due, ref)
+		record, err := h.readInvocationRecord(ctx, limits, ref)
 		if err != nil {
 			return lost, err
 		}
-		lostOfBatch, err := h.deliverDiscarded(ctx, due, record)
+		lostOfBatch, err := h.deliverDiscarded(ctx, limits, record)
 		lost += lostOfBatch
 		if err != nil {
 			return lost, errs.Errorf("%s: %w", redact.Safe(ref.String()), err)
 		}
-	}
-	if notice.record != nil {
-		return h.deliverDiscarded(ctx, due, notice.record)
 	}
 	return lost, nil
 }
 
 // deliverDiscarded delivers the records of a discarded batch, and stores the gaps of its lost records. lost is the
 // estimated number of lost records.
-func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invocationRecord) (lost int, err error) {
-	b, losses, err := h.fetchDiscarded(ctx, due, r)
+func (h *handler) deliverDiscarded(ctx context.Context, limits deadlines, r *invocationRecord) (lost int, err error) {
+	records, losses, err := h.fetchDiscarded(ctx, limits, r)
 	if err != nil {
 		return 0, err
 	}
 	// The remaining records are delivered first, because at the next try the stream may have trimmed them.
-	if err := h.deliverAll(ctx, due, b); err != nil {
+	if err := h.deliverAll(ctx, limits, records); err != nil {
 		return 0, err
 	}
 	for _, loss := range losses {
-		if err := h.storeGap(ctx, due, loss); err != nil {
+		if err := h.storeGap(ctx, limits, loss); err != nil {
 			return lost, err
 		}
 		lost += loss.count
@@ -146,13 +144,13 @@ func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invoca
 }
 
 // storeGap stores and logs the gap of lost records. Without a store of gaps, it returns an error.
-func (h *handler) storeGap(ctx context.Context, due deadlines, l lostRecords) error {
+func (h *handler) storeGap(ctx context.Context, limits deadlines, l lostRecords) error {
 	if h.options.gaps == nil {
 		h.logLoss(ctx, l, "records are lost, and no store of gaps is configured: the message stays")
 		return errs.New(
 			"records are lost and there is no store of gaps: configure state.table, or give handlers.WithGaps, or delete the message after you noted the loss")
 	}
-	storeCtx, cancel := due.withDeadline(ctx)
+	storeCtx, cancel := limits.withDeadline(ctx)
 	defer cancel()
 	if err := h.options.gaps.AddGap(storeCtx, l.gap()); err != nil {
 		return errs.Errorf("records are lost, and the gap could not be stored: %w", err)
@@ -162,15 +160,15 @@ func (h *handler) storeGap(ctx context.Context, due deadlines, l lostRecords) er
 }
 
 // deliverAll delivers records through the pipeline. It returns an error unless all of them are finished.
-func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords) error {
-	if len(b.pages) == 0 {
+func (h *handler) deliverAll(ctx context.Context, limits deadlines, records *eventRecords) error {
+	if len(records.pages) == 0 {
 		return nil
 	}
-	timedOut, err := h.run(ctx, due, b.pages...)
+	timedOut, err := h.run(ctx, limits, records.pages...)
 	if err != nil {
 		return err
 	}
-	unfinished := b.firstUnfinished()
+	unfinished := records.firstUnfinished()
 	if unfinished == nil {
 		return nil
 	}
@@ -192,14 +190,14 @@ type ObjectGetter interface {
 var ErrGone = errs.New("the object is gone")
 
 // readInvocationRecord reads the record of a discarded batch from an object of the on-failure bucket.
-func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, ref objectRef) (*invocationRecord, error) {
+func (h *handler) readInvocationRecord(ctx context.Context, limits deadlines, ref objectRef) (*invocationRecord, error) {
 	if h.options.objects == nil {
 		return nil, errs.New(
 			"the message names an object of S3, and this function does not read S3: give handlers.WithObjects")
 	}
-	ctx, cancel := due.withDeadline(ctx)
+	ctx, cancel := limits.withDeadline(ctx)
 	defer cancel()
-	b, err := h.options.objects.GetObject(ctx, ref.bucket, ref.key, ref.version)
+	body, err := h.options.objects.GetObject(ctx, ref.bucket, ref.key, ref.version)
 	switch {
 	case errors.Is(err, ErrGone):
 		return nil, errs.Errorf(
@@ -208,7 +206,7 @@ func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, ref o
 		return nil, errs.Errorf("%s: %w", redact.Safe(ref.String()), err)
 	}
 	var r invocationRecord
-	if json.Unmarshal(b, &r) != nil || r.DynamoDB == nil && r.Kinesis == nil {
+	if json.Unmarshal(body, &r) != nil || r.DynamoDB == nil && r.Kinesis == nil {
 		return nil, errs.Errorf(
 			"%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", redact.Safe(ref.String()))
 	}

@@ -18,7 +18,7 @@ import (
 // takes the records from the event. Otherwise it takes them from the stream. losses has the ranges of records that
 // neither the event nor the stream has.
 func (h *handler) fetchDiscarded(
-	ctx context.Context, due deadlines, r *invocationRecord,
+	ctx context.Context, limits deadlines, r *invocationRecord,
 ) (b *eventRecords, losses []lostRecords, err error) {
 	var incomplete *eventRecords // records of the event, if the event lacks some records of the batch
 	if event := r.event(); event != nil {
@@ -35,13 +35,13 @@ func (h *handler) fetchDiscarded(
 		return nil, nil, errs.New(
 			"the message names records of a Kinesis stream, which this handler does not read: give the event source mapping an S3 on-failure destination, which keeps the records, and read these records from the stream by hand while it keeps them")
 	}
-	return h.fetchFromStream(ctx, due, r.DynamoDB, incomplete)
+	return h.fetchFromStream(ctx, limits, r.DynamoDB, incomplete)
 }
 
 // fetchFromStream returns the records of a batch from the stream. Records that the stream no longer has are taken from
 // the event. incomplete has the records of the event; it may be nil.
 func (h *handler) fetchFromStream(
-	ctx context.Context, due deadlines, info *batchInfo, incomplete *eventRecords,
+	ctx context.Context, limits deadlines, info *batchInfo, incomplete *eventRecords,
 ) (b *eventRecords, losses []lostRecords, err error) {
 	if h.options.streams == nil {
 		return nil, nil, errs.New(
@@ -50,7 +50,7 @@ func (h *handler) fetchFromStream(
 	if err := info.check(); err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := due.withDeadline(ctx)
+	ctx, cancel := limits.withDeadline(ctx)
 	defer cancel()
 	f := &rangeFetch{api: h.options.streams, info: info}
 	if err := f.readRange(ctx); err != nil {

@@ -98,7 +98,7 @@ func lambdaError(err error) error {
 
 // answer handles an event of any accepted origin, and returns the answer for Lambda.
 func (h *handler) answer(
-	ctx context.Context, due deadlines, now time.Time, info eventInfo, payload []byte,
+	ctx context.Context, limits deadlines, now time.Time, info eventInfo, payload []byte,
 ) (answer, error) {
 	if err := h.accepts(info); err != nil {
 		if info.origin == "" {
@@ -110,17 +110,17 @@ func (h *handler) answer(
 	}
 	switch info.origin {
 	case fromCommand:
-		return h.runCommand(ctx, due, info.command)
+		return h.runCommand(ctx, limits, info.command)
 	case fromSQS:
-		return h.redriveMessages(ctx, due, payload)
+		return h.redriveMessages(ctx, limits, payload)
 	}
 	// aws-lambda-go reuses its buffer after the answer, but a sink may keep bytes of the event.
-	return h.deliverRecords(ctx, due, now, info.origin, bytes.Clone(payload))
+	return h.deliverRecords(ctx, limits, now, info.origin, bytes.Clone(payload))
 }
 
 // deliverRecords delivers the records of an event of a stream.
 func (h *handler) deliverRecords(
-	ctx context.Context, due deadlines, now time.Time, from origin, event []byte,
+	ctx context.Context, limits deadlines, now time.Time, from origin, event []byte,
 ) (answer, error) {
 	batch, err := h.decodeEvent(event, from)
 	if err != nil {
@@ -130,7 +130,7 @@ func (h *handler) deliverRecords(
 	if a.records == 0 {
 		return a, nil
 	}
-	a.timedOut, err = h.run(ctx, due, batch.pages...)
+	a.timedOut, err = h.run(ctx, limits, batch.pages...)
 	if err != nil {
 		return a, errs.Errorf("the records are not delivered: %w", err)
 	}

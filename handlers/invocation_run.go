@@ -44,17 +44,17 @@ type runResult struct {
 //
 // A pipeline has one run at a time. If a sink ignores its context, the pipeline's run may not end in time. This method
 // then abandons the pipeline's run and returns. The next invocation waits for the abandoned run.
-func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Page) (timedOut bool, err error) {
-	current, err := h.startRun(ctx, due)
+func (h *handler) run(ctx context.Context, limits deadlines, pages ...*pipeline.Page) (timedOut bool, err error) {
+	current, err := h.startRun(ctx, limits)
 	if current == nil {
 		return true, err
 	}
 	results := make(chan runResult, 1)
 	go func() {
 		defer func() { <-h.runSlot }()
-		results <- h.deliver(ctx, due, pages)
+		results <- h.deliver(ctx, limits, pages)
 	}()
-	mustAbandon, cancel := newTimer(due.abandon)
+	mustAbandon, cancel := newTimer(limits.abandon)
 	defer cancel()
 	select {
 	case result := <-results:
@@ -77,10 +77,10 @@ var errStuck = errs.New(
 
 // startRun waits until no run is in flight. If there is no time left for another run, it returns nil. The error is then
 // errStuck if the run in flight was abandoned, else nil.
-func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {
-	timeOver, cancel := newTimer(due.revokeSoft)
+func (h *handler) startRun(ctx context.Context, limits deadlines) (*runState, error) {
+	timeOver, cancel := newTimer(limits.revokeSoft)
 	defer cancel()
-	if due.pastSoftRevoke(time.Now()) {
+	if limits.pastSoftRevoke(time.Now()) {
 		return nil, nil
 	}
 	previous := h.lastRun.Load()
@@ -101,8 +101,8 @@ func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error
 
 // deliver runs the pipeline over pages. The pipeline's error is not returned if the run was stopped because its time
 // was over: the trackers show which records are not finished.
-func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.Page) runResult {
-	source := &eventSource{pipeline: h.pipeline, pages: pages, deadlines: due}
+func (h *handler) deliver(ctx context.Context, limits deadlines, pages []*pipeline.Page) runResult {
+	source := &eventSource{pipeline: h.pipeline, pages: pages, deadlines: limits}
 	for _, p := range pages {
 		source.partitions = append(source.partitions, p.Partition)
 	}
