@@ -18,8 +18,8 @@ type RecordOptions struct {
 	API    API    // required
 	Source string // required: the ARN of a stream; or the name or ARN of a table, for its newest stream
 
-	// Idle makes a recording continue until no record was received for this long. Default (0): the recording ends at
-	// the records that were the newest at its start.
+	// Idle ends the recording once no record was received for this long. Default (0): the recording ends after the
+	// records that were the newest at its start.
 	Idle time.Duration
 
 	// EmptyPages is the number of empty pages in a row after which an open shard counts as read up to its newest
@@ -95,8 +95,7 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 			lastRecord: time.Now()},
 		shardEnds: make(chan shardEnd),
 	}
-	err = r.run(ctx)
-	if err != nil {
+	if err = r.run(ctx); err != nil {
 		err = fmt.Errorf("record %s: %w", o.Source, err)
 	}
 	return r.writer.recording, err
@@ -113,19 +112,20 @@ type recorder struct {
 
 // shardEnd is the result of reading a shard.
 type shardEnd struct {
-	shard  string
-	closed bool // the shard was read to its end or no longer exists, so it may have children
-	err    error
+	shard string
+	ended bool // the shard was read to its end, or does not exist any more; so it may have children
+	err   error
 }
 
-// run returns once every shard is read, or a shard has failed.
+// run reads each shard after its parents, until all shards are read. If a shard fails, run starts no more readers,
+// cancels the others, waits until they have ended, and returns the first error.
 func (r *recorder) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	var newest map[string]string // iterators by shard id; nil with Idle, because no position ends such a recording
+	var newest map[string]string // iterators that show where to stop, by shard id; nil with Idle
 	if r.options.Idle == 0 {
 		var err error
 		newest, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage)
@@ -133,30 +133,34 @@ func (r *recorder) run(ctx context.Context) error {
 			return err
 		}
 	}
-	running := 0
 	var firstErr error
-	for {
-		if firstErr == nil {
-			for _, s := range r.lineage.readyShards() {
-				running++
-				reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.mayGrow(s.ID), newestIterator: newest[s.ID]}
-				go func() { r.shardEnds <- reader.readToEnd(ctx) }()
-			}
-		}
-		if running == 0 {
-			return firstErr
-		}
+	for running := r.startReaders(ctx, newest); running > 0; {
 		end := <-r.shardEnds
 		running--
 		err := end.err
 		if err == nil {
 			err = r.finish(ctx, end)
 		}
-		if err != nil && firstErr == nil {
+		switch {
+		case firstErr != nil:
+		case err != nil:
 			firstErr = err
 			cancel()
+		default:
+			running += r.startReaders(ctx, newest)
 		}
 	}
+	return firstErr
+}
+
+// startReaders starts a reader for each shard whose parents are read, and returns the number of the new readers.
+func (r *recorder) startReaders(ctx context.Context, newest map[string]string) int {
+	shards := r.lineage.readyShards()
+	for _, s := range shards {
+		reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.mayGrow(s.ID), newestIterator: newest[s.ID]}
+		go func() { r.shardEnds <- reader.readToEnd(ctx) }()
+	}
+	return len(shards)
 }
 
 // list adds the shards that are listed now.
@@ -171,20 +175,19 @@ func (r *recorder) list(ctx context.Context) error {
 }
 
 // finish makes the children of a shard ready. With Idle it also lists the shards again, because an open shard may have
-// got children. Without Idle the first listing is enough: children that appear later have no records from before the
-// start.
+// got children. Without Idle it does not: children that appear later have only records from after the start.
 func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	r.lineage.finish(end.shard)
 	r.writer.addShardsDone(1, len(r.lineage.order))
-	if r.options.Idle > 0 && end.closed && r.lineage.mayGrow(end.shard) {
+	if r.options.Idle > 0 && end.ended && r.lineage.mayGrow(end.shard) {
 		return r.list(ctx)
 	}
 	return nil
 }
 
 // newestIterators returns an iterator for each open shard, by shard id. The iterator is after the newest record of the
-// shard, so it finds only records that are written later. A shard is left out if the service answers that the position
-// is trimmed, or that the shard is gone. Reading the shard then shows what is the case.
+// shard, so it finds only records that are written later. If the service answers that the position is trimmed, or that
+// the shard is gone, the shard is left out. The reader of the shard finds out which of the two is true.
 func newestIterators(ctx context.Context, api API, streamARN string, l *lineage) (map[string]string, error) {
 	newest := make(map[string]string)
 	for _, id := range l.order {

@@ -32,7 +32,7 @@ func (s *shardReader) readToEnd(ctx context.Context) shardEnd {
 		page, err := s.read(ctx)
 		if errors.Is(err, ErrNotFound) {
 			s.writer.addGap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.lastSequence, Whole: true})
-			return shardEnd{shard: s.shard, closed: true}
+			return shardEnd{shard: s.shard, ended: true}
 		}
 		if err != nil {
 			return shardEnd{shard: s.shard, err: err}
@@ -42,7 +42,7 @@ func (s *shardReader) readToEnd(ctx context.Context) shardEnd {
 		case err != nil:
 			return shardEnd{shard: s.shard, err: err}
 		case page.Ended:
-			return shardEnd{shard: s.shard, closed: true}
+			return shardEnd{shard: s.shard, ended: true}
 		case reachesStop || s.isFinished():
 			return shardEnd{shard: s.shard}
 		}

@@ -15,9 +15,9 @@ const (
 	stuckAfter    = time.Minute
 	stuckFailures = 3
 
-	// The loop is stalled if it completed no round for stalledLeases lease times, and for at least minStalled.
-	stalledLeases = 3
-	minStalled    = 30 * time.Second
+	// The loop is stalled if it completed no round for stalledAfterLeases lease times, and for minStalled or longer.
+	stalledAfterLeases = 3
+	minStalled         = 30 * time.Second
 )
 
 // Health is the state of a consumer, for health checks.
@@ -44,7 +44,7 @@ func (c *Consumer) Status() coordinator.Status {
 func (c *Consumer) Health() Health {
 	lastStep := time.Duration(c.lastStep.Load())
 	stalledFor := c.now() - lastStep
-	isStalled := lastStep > 0 && stalledFor > max(minStalled, stalledLeases*c.options.Coordinator.Lease)
+	isStalled := lastStep > 0 && stalledFor > max(minStalled, stalledAfterLeases*c.options.Coordinator.Lease)
 	if isStalled && !c.isStopped() {
 		// Take no lock here, because its holder may hang.
 		return Health{Reasons: []string{fmt.Sprintf("nothing was done for %v", stalledFor.Round(time.Second))}}

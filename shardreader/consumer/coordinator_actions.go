@@ -33,19 +33,20 @@ func (c *Consumer) perform(actions []coordinator.Action) {
 	}
 }
 
-// controlPipeline performs the actions that revoke, drain and forget partitions of the pipeline.
+// controlPipeline performs the actions that revoke, drain and forget partitions of the pipeline. Consecutive Revoke
+// actions of one cause are one call.
 func (c *Consumer) controlPipeline(actions []coordinator.Action) {
 	var revokes []revocation
 	var drain, forget []string
 	for _, a := range actions {
 		switch a := a.(type) {
 		case coordinator.Revoke:
-			hasCause := len(revokes) > 0 && errors.Is(a.Cause, revokes[len(revokes)-1].cause)
-			if !hasCause {
-				revokes = append(revokes, revocation{cause: a.Cause})
+			last := len(revokes) - 1
+			if last >= 0 && errors.Is(a.Cause, revokes[last].cause) {
+				revokes[last].partitions = append(revokes[last].partitions, a.Partition)
+			} else {
+				revokes = append(revokes, revocation{a.Cause, []string{a.Partition}})
 			}
-			last := &revokes[len(revokes)-1]
-			last.partitions = append(last.partitions, a.Partition)
 		case coordinator.Drain:
 			drain = append(drain, a.Partition)
 		case coordinator.Forget:

@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// minReadTable is the shortest timeout of a read of the whole lease table.
-const minReadTable = 10 * time.Second
+// minReadTableTimeout is the shortest timeout of a read of the whole lease table.
+const minReadTableTimeout = 10 * time.Second
 
 // makeCall starts a call that the coordinator requested. The coordinator limits the number of calls in flight.
 func (c *Consumer) makeCall(a coordinator.Action) {
@@ -53,7 +53,8 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 			return coordinator.GetRecordsResult{Call: a.Call, Records: page, Err: err, At: time.Now()}
 		})
 	case coordinator.ReadTable:
-		startCall(c, "reading the lease table", "", neededAtStart, max(2*c.options.Coordinator.Lease, minReadTable), table.Read,
+		timeout := max(2*c.options.Coordinator.Lease, minReadTableTimeout)
+		startCall(c, "reading the lease table", "", neededAtStart, timeout, table.Read,
 			func(s leases.Snapshot, err error) coordinator.Event {
 				return coordinator.ReadTableResult{Call: a.Call, Snapshot: s, Err: err}
 			})
@@ -72,8 +73,7 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 		c.writeTable("storing that a stream was begun", neededLater, a.Call, shortTimeout,
 			func(ctx context.Context) error { return table.MarkBegun(ctx, a.Stream) })
 	case coordinator.WriteHeartbeat:
-		// The timeout is short: after a heartbeat that hangs, two more heartbeats fit into two thirds of the lease
-		// time.
+		// If a heartbeat hangs, two more of them must fit into two thirds of the lease time.
 		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.options.Coordinator.Lease/6,
 			func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case coordinator.RemoveMember:
@@ -109,41 +109,42 @@ func (c *Consumer) writeTable(
 
 // callStreams makes a call of the Streams API; target is the table or the stream.
 func callStreams[T any](
-	c *Consumer, op, target string, f func(context.Context) (T, error), event func(T, error) coordinator.Event,
+	c *Consumer, op, target string, f func(context.Context) (T, error), newEvent func(T, error) coordinator.Event,
 ) {
 	startCall(c, op, target, neededAtStart, c.options.CallTimeout, func(ctx context.Context) (T, error) {
 		got, err := f(ctx)
 		c.tel.countCall(ctx, op, err)
 		return got, err
-	}, event)
+	}, newEvent)
 }
 
-// startCall starts a call in a goroutine. The coordinator receives exactly one result. This is the result of f, the
-// panic of f as an error, or a transient error after the timeout. The timeout applies even if f ignores its context.
+// startCall calls f in a goroutine, and sends the coordinator one event, which newEvent makes of the result. The result
+// is that of f, a panic of f as an error, or a transient error after the timeout. The timeout applies even if f ignores
+// its context: what f returns later is dropped.
 func startCall[T any](
 	c *Consumer, name, target string, importance callImportance, timeout time.Duration, f func(context.Context) (T, error),
-	event func(T, error) coordinator.Event,
+	newEvent func(T, error) coordinator.Event,
 ) {
 	c.goPooled(func() {
 		timedOut := pipeline.Transient(&timeoutError{name, timeout})
 		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, timedOut)
 		defer cancel()
 		var sent atomic.Bool
-		sendResult := func(got T, err error) {
-			if sent.CompareAndSwap(false, true) {
-				c.sendEvent(event(got, err))
+		sendFirst := func(got T, err error) {
+			if isFirst := sent.CompareAndSwap(false, true); isFirst {
+				c.sendEvent(newEvent(got, err))
 			}
 		}
 		// A timer costs less than context.AfterFunc. A consumer of thousands of shards makes thousands of calls a
 		// second.
 		timer := time.AfterFunc(timeout, func() {
 			var zero T
-			sendResult(zero, timedOut)
+			sendFirst(zero, timedOut)
 		})
 		defer timer.Stop()
 		got, err := recoverPanic(ctx, c, name, f)
 		c.noteCallResult(name, target, importance, err)
-		sendResult(got, err)
+		sendFirst(got, err)
 	})
 }
 
@@ -171,8 +172,6 @@ type timeoutError struct {
 
 var _ redact.Redacted = (*timeoutError)(nil)
 
-func (e *timeoutError) Error() string {
-	return fmt.Sprintf("%s: no answer within %v", e.call, e.limit)
-}
+func (e *timeoutError) Error() string                   { return fmt.Sprintf("%s: no answer within %v", e.call, e.limit) }
 func (e *timeoutError) Redacted() string                { return e.Error() }
 func (e *timeoutError) Describe() (class, field string) { return "timeout", "" }

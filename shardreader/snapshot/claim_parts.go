@@ -102,7 +102,7 @@ const fewParts = 1000
 func (s *Source) lastListed() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.listed
+	return s.listedAt
 }
 
 // maxEnded is the maximum number of claimed parts that wait for their last writes. The number is limited, because the
@@ -132,10 +132,10 @@ func (s *Source) nextList() time.Time {
 	defer s.mu.Unlock()
 	for _, p := range s.parts {
 		if p.stale {
-			return s.listed.Add(s.options.ClaimTime / 30)
+			return s.listedAt.Add(s.options.ClaimTime / 30)
 		}
 	}
-	return s.listed.Add(s.options.ClaimTime / 3)
+	return s.listedAt.Add(s.options.ClaimTime / 3)
 }
 
 // claimablePart returns a part that this process may claim; nil if there is none. Such a part has no owner, or its
@@ -164,8 +164,8 @@ func (s *Source) list() error {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	isFirst := s.listed.IsZero()
-	s.listed = now
+	isFirst := s.listedAt.IsZero()
+	s.listedAt = now
 	// The process that ends a backfill removes the parts. All parts are done by then.
 	wereStored := slices.ContainsFunc(s.parts, func(p *part) bool { return p.stored != (state.Part{}) })
 	s.removed = wereStored && len(stored) == 0 && len(s.claimed) == 0
@@ -183,7 +183,7 @@ func (s *Source) list() error {
 		p.stored = row
 	}
 	if isFirst {
-		s.addParts(&s.earlier)
+		s.addParts(&s.startProgress)
 	}
 	return nil
 }

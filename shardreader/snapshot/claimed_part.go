@@ -120,8 +120,8 @@ func (s *Source) handToRead(c *claimedPart, page *pipeline.Page) bool {
 	}
 }
 
-// take returns the page that was read ahead from a part. The caller holds mu.
-func (s *Source) take(c *claimedPart) *pipeline.Page {
+// takePage returns the page that was read ahead from a part. The caller holds mu.
+func (s *Source) takePage(c *claimedPart) *pipeline.Page {
 	page := c.page
 	c.page = nil
 	signal(c.pageTaken)

@@ -42,14 +42,14 @@ func (s *Source) lookForSelected(p *record.Page) {
 
 // storeSelected stores the note if this process has read a selected item, and has not stored the note yet.
 func (s *Source) storeSelected(ctx context.Context) error {
-	if !s.hasSelected.Load() || s.notedSelected.Load() {
+	if !s.hasSelected.Load() || s.noteStored.Load() {
 		return nil
 	}
 	note := state.Part{Run: SelectedRun(s.options.Run), ID: "note", Counter: 1}
 	if _, err := s.options.Backfills.SetPart(ctx, state.Part{}, note); err != nil { // false: another process stored it
 		return err
 	}
-	s.notedSelected.Store(true)
+	s.noteStored.Store(true)
 	return nil
 }
 

@@ -18,8 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// PartStore stores the owners and positions of the parts of a backfill. [state.Backfills] implements it, and documents
-// the methods.
+// PartStore stores the owners and positions of the parts of a backfill. [state.Backfills] implements and documents it.
 type PartStore interface {
 	Parts(ctx context.Context, run string) iter.Seq2[state.Part, error]
 	SetPart(ctx context.Context, was, now state.Part) (bool, error)
@@ -36,17 +35,18 @@ type SourceOptions struct {
 	// ClaimTime is the time after which a claim that is not renewed is taken over. All processes must have the same
 	// time. Default: 30s
 	ClaimTime time.Duration
-	// Narrowing selects the items that a filter of the pipeline lets through. Source only notes whether there is one.
-	// Its method MayMatch, if it has one, says which undecodable records count as selected. Default: all items
+	// Narrowing selects the items that a filter of the pipeline lets through. Source reads all items, and only notes
+	// whether Narrowing selects any. Its method MayMatch, if it has one, says which undecodable records count as
+	// selected. Default: all items
 	Narrowing pipeline.Condition
 	// Throttle blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
 	Throttle func(ctx context.Context)
 	Logger   *slog.Logger // Default: discards
 }
 
-// Source reads the parts of a snapshot that this process claims. Its partitions are parts. The partition "ID~n" is the
-// part ID, which was lost n times and claimed again. A Source serves one run of a pipeline, and the caller must close
-// it after the run.
+// Source reads the parts of a snapshot that this process claims. Its partitions are parts. If this process loses the
+// part ID and claims it again, the part is a new partition: "ID~n" after n losses. A Source serves one run of a
+// pipeline, and the caller must close it after the run.
 type Source struct {
 	options SourceOptions
 	log     *slog.Logger
@@ -59,23 +59,23 @@ type Source struct {
 	wakeClaims chan struct{} // wakes claimParts, because a part may be claimed
 	changed    chan struct{} // wakes Read after a change
 
-	hasSelected   atomic.Bool // this process has read an item that Narrowing selects
-	notedSelected atomic.Bool // the state has the note of that
+	hasSelected atomic.Bool // this process has read an item that Narrowing selects
+	noteStored  atomic.Bool // storeSelected has stored this
 
-	mu        sync.Mutex
-	control   pipeline.Control
-	started   bool
-	leaving   bool           // no more parts are claimed
-	fatal     error          // error that ends Read; nil if there is none
-	claimed   []*claimedPart // claimed parts that are not gone
-	nextIndex int            // index in claimed of the part whose page comes next
-	forgets   []string       // lost partitions, for [pipeline.Control.Forget]
-	listed    time.Time      // when the parts were last listed
-	earlier   Progress       // progress when the parts were first listed
-	ownItems  int64          // number of items that this process read, and that are written
-	removed   bool           // another process read all parts to their end, and removed the backfill
-	closeOnce sync.Once
-	closeErr  error
+	mu            sync.Mutex
+	control       pipeline.Control
+	started       bool
+	leaving       bool           // no more parts are claimed
+	fatal         error          // error that ends Read; nil if there is none
+	claimed       []*claimedPart // claimed parts that are not gone
+	lastIndex     int            // index in claimed of the part whose page came last
+	forgets       []string       // lost partitions, for [pipeline.Control.Forget]
+	listedAt      time.Time      // when the parts were last listed
+	startProgress Progress       // progress when the parts were first listed
+	ownItems      int64          // number of items that this process read, and that are written
+	removed       bool           // another process read all parts to their end, and removed the backfill
+	closeOnce     sync.Once
+	closeErr      error
 }
 
 var (
@@ -159,7 +159,7 @@ func (s *Source) leave() {
 // nextPage returns the next page, if there is one, and notifies the pipeline about partitions.
 func (s *Source) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	s.mu.Lock()
-	page, drains, err := s.takePage(ctx)
+	page, drains, err := s.pickPage(ctx)
 	forgets, control := s.forgets, s.control
 	s.forgets = nil
 	s.mu.Unlock()
@@ -172,9 +172,10 @@ func (s *Source) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	return page, err
 }
 
-// takePage returns the next page, if there is one. If all claimed parts are read to their ends, it returns their
-// partitions as drains, because other processes may wait until these parts are written. The caller holds mu.
-func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []string, err error) {
+// pickPage returns the next page; the claimed parts take turns. If there is no page yet, page is nil. Once all claimed
+// parts are read to their ends, drains has their partitions, because other processes may wait until these are written.
+// The caller holds mu.
+func (s *Source) pickPage(ctx context.Context) (page *pipeline.Page, drains []string, err error) {
 	switch {
 	case s.fatal != nil:
 		return nil, nil, s.fatal
@@ -184,18 +185,16 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 		return nil, nil, context.Cause(s.ctx)
 	}
 	for range s.claimed {
-		s.nextIndex = (s.nextIndex + 1) % len(s.claimed)
-		c := s.claimed[s.nextIndex]
+		s.lastIndex = (s.lastIndex + 1) % len(s.claimed)
+		c := s.claimed[s.lastIndex]
 		if c.page != nil && !c.paused {
-			return s.take(c), nil, nil
+			return s.takePage(c), nil, nil
 		}
 	}
-	hasMorePages := slices.ContainsFunc(s.claimed, func(c *claimedPart) bool { return c.phase == reading })
-	if hasMorePages {
-		return nil, nil, s.result()
-	}
+	isReading := func(c *claimedPart) bool { return c.phase == reading }
+	allAreRead := !slices.ContainsFunc(s.claimed, isReading)
 	for _, c := range s.claimed {
-		if !c.drained {
+		if allAreRead && !c.drained {
 			c.drained = true
 			drains = append(drains, c.name)
 		}
@@ -203,8 +202,8 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 	return nil, drains, s.result()
 }
 
-// result returns io.EOF if all parts are done. If some parts have failed and all other parts are done, it returns an
-// error. It returns nil while a part is neither done nor failed. The caller holds mu.
+// result returns nil while a part is neither done nor failed. Then it returns io.EOF if all parts are done, or an error
+// with the causes if parts have failed. The caller holds mu.
 func (s *Source) result() error {
 	if s.removed {
 		return io.EOF
@@ -340,7 +339,7 @@ func (s *Source) Progress() Progress {
 	p := Progress{TotalItems: info.Items, TotalBytes: info.Bytes}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.EarlierItems, p.EarlierBytes, p.OwnItems = s.earlier.Items, s.earlier.Bytes, s.ownItems
+	p.EarlierItems, p.EarlierBytes, p.OwnItems = s.startProgress.Items, s.startProgress.Bytes, s.ownItems
 	s.addParts(&p)
 	return p
 }

@@ -2,6 +2,8 @@ package streamtest
 
 import (
 	"cmp"
+	"encoding/binary"
+	"encoding/hex"
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -16,8 +18,8 @@ type Record struct {
 	Raw       string // whole record as it is sent; it must contain a sequence number. Default: made from the other fields
 }
 
-// append appends the JSON that GetRecords returns for the record.
-func (r Record) append(dst []byte, n sequence, second int64, view record.ViewType) []byte {
+// appendJSON appends the JSON that GetRecords returns for the record. createdAt is in Unix seconds.
+func (r Record) appendJSON(dst []byte, n sequence, createdAt int64, view record.ViewType) []byte {
 	if r.Raw != "" {
 		return append(dst, r.Raw...)
 	}
@@ -26,7 +28,7 @@ func (r Record) append(dst []byte, n sequence, second int64, view record.ViewTyp
 	dst = append(dst, `","eventName":`...)
 	dst = quote(dst, cmp.Or(r.Event, eventName(r.Old, r.New)))
 	dst = append(dst, `,"eventSource":"aws:dynamodb","eventVersion":"1.1","dynamodb":{"ApproximateCreationDateTime":`...)
-	dst = strconv.AppendInt(dst, second, 10)
+	dst = strconv.AppendInt(dst, createdAt, 10)
 	dst = append(append(dst, `,"Keys":`...), cmp.Or(r.Keys, "{}")...)
 	size := len(r.Keys)
 	if r.New != "" && view.HasNew() {
@@ -51,8 +53,8 @@ func (r Record) append(dst []byte, n sequence, second int64, view record.ViewTyp
 	return append(dst, '}')
 }
 
-// eventName returns the event of a write that changed an item from before to after. An argument is "" if there was, or
-// is, no item.
+// eventName returns the event of a write that changed an item from before to after. before is "" if the item did not
+// exist before the write, and after is "" if the write removed it.
 func eventName(before, after string) string {
 	switch {
 	case before == "":
@@ -63,14 +65,13 @@ func eventName(before, after string) string {
 	return "MODIFY"
 }
 
-// appendID appends an event id: 32 hexadecimal digits that are unique to the record.
+// appendID appends an event id: 32 hexadecimal digits that look random. Different records have different ids, because
+// neither the XOR with the shifted hash nor the product with an odd number maps two numbers to one.
 func appendID(dst []byte, n sequence) []byte {
-	x := uint64(n)
+	hash := uint64(n)
 	for range 2 {
-		x = (x ^ x>>31) * 0x9e3779b97f4a7c15 // an odd factor keeps different numbers different
-		for shift := 60; shift >= 0; shift -= 4 {
-			dst = append(dst, "0123456789abcdef"[x>>shift&15])
-		}
+		hash = (hash ^ hash>>31) * 0x9e3779b97f4a7c15
+		dst = hex.AppendEncode(dst, binary.BigEndian.AppendUint64(nil, hash))
 	}
 	return dst
 }

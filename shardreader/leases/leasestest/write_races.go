@@ -60,17 +60,18 @@ func oneSwapWins(t *testing.T, table leases.Table) {
 	}
 }
 
+// oneReserveWins checks that one of several concurrent callers reserves a call, and that all get the new count.
 func oneReserveWins(t *testing.T, table leases.Table) {
-	for seen := range int64(rounds) {
+	for reserved := range int64(rounds) {
 		winners := race(func(int) bool {
-			count, ok, err := table.ReserveCall(t.Context(), "q", seen)
-			if err != nil || count != seen+1 {
-				t.Errorf("from %d: %d (%v)", seen, count, err)
+			count, ok, err := table.ReserveCall(t.Context(), "q", reserved)
+			if err != nil || count != reserved+1 {
+				t.Errorf("from %d: %d (%v)", reserved, count, err)
 			}
 			return ok
 		})
 		if len(winners) != 1 {
-			t.Fatalf("the calls %v took %d", winners, seen+1)
+			t.Fatalf("the calls %v took %d", winners, reserved+1)
 		}
 	}
 }
