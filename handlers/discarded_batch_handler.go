@@ -190,7 +190,9 @@ type ObjectGetter interface {
 var ErrGone = errs.New("the object is gone")
 
 // readInvocationRecord reads the record of a discarded batch from an object of the on-failure bucket.
-func (h *handler) readInvocationRecord(ctx context.Context, limits deadlines, ref objectRef) (*invocationRecord, error) {
+func (h *handler) readInvocationRecord(
+	ctx context.Context, limits deadlines, ref objectRef,
+) (*invocationRecord, error) {
 	if h.options.objects == nil {
 		return nil, errs.New(
 			"the message names an object of S3, and this function does not read S3: give handlers.WithObjects")

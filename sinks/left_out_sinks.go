@@ -12,20 +12,20 @@ import (
 )
 
 // A sink that is removed from the file misses every change that is acknowledged without it. If the sink is put back
-// later, its output does not show what it missed. So each process that starts without the sink notes this in the birth
-// of the output (Birth.LeftOut). The note stays until the output was compared with the whole table and repaired
-// (`tablewake gaps --repair --audit`).
+// later, its output does not show what it missed. So a process that starts without the sink stores its start time in
+// the birth of the output (Birth.LeftOut). The time stays until the output was compared with the whole table and
+// repaired (`tablewake gaps --repair --audit`).
 
-// LeftOut returns the births of cfg's outputs that may miss changes, because a process was started without their sinks.
-// all are the births of the pipeline.
-func LeftOut(cfg *config.Config, all []state.Birth) []state.Birth {
-	var left []state.Birth
+// BirthsMissingChanges returns the births of cfg's outputs that may miss changes, because a process was started without
+// their sinks. all are the births of the pipeline.
+func BirthsMissingChanges(cfg *config.Config, all []state.Birth) []state.Birth {
+	var births []state.Birth
 	for _, b := range all {
 		if !b.LeftOut.IsZero() && hasOutput(cfg, b) {
-			left = append(left, b)
+			births = append(births, b)
 		}
 	}
-	return left
+	return births
 }
 
 // hasOutput reports whether a sink of cfg writes to the output of a birth.
@@ -41,7 +41,8 @@ func canMiss(b state.Birth) bool {
 	return dependsOnItems && b.Begun && b.Stage != state.Waiting
 }
 
-// noteLeftOut notes the start of this process at each output whose sink is not in the file.
+// noteLeftOut stores the start time of this process in the birth of each output whose sink is not in the file. A
+// backfill, a redrive, a rebuild or [RecordOutputsOnly] stores nothing: it acknowledges no changes.
 func (a *assembly) noteLeftOut(ctx context.Context) error {
 	if a.births == nil || a.backfill != nil || a.redrive || a.rebuild || a.recordOnly {
 		return nil
@@ -82,9 +83,9 @@ func (a *assembly) warnOfLeftOut() {
 	}
 }
 
-// ClearLeftOut clears the note that processes were started without the sink of a birth. Call it after the output was
-// compared with the whole table and repaired. b is the birth as it was read before the comparison. ClearLeftOut returns
-// false, and changes nothing, if another process was started without the sink since b was read.
+// ClearLeftOut clears Birth.LeftOut, and reports whether it did. Call it after the output was compared with the whole
+// table and repaired. b is the birth as it was read before the comparison. If another process was started without the
+// sink since b was read, ClearLeftOut changes nothing.
 func ClearLeftOut(ctx context.Context, births state.Births, b state.Birth) (bool, error) {
 	return updateBirth(ctx, births, b, func(current *state.Birth) {
 		if current.LeftOut.Equal(b.LeftOut) {

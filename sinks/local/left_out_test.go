@@ -106,14 +106,14 @@ func TestLeftOut_NotNoted(t *testing.T) {
 	})
 }
 
-// LeftOut returns only births whose sink and target are in the file.
+// BirthsMissingChanges returns only births whose sink and target are in the file.
 func TestLeftOut_OfTheFile(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(oneView), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	left := sinks.LeftOut(cfg, []state.Birth{
+	left := sinks.BirthsMissingChanges(cfg, []state.Birth{
 		{Sink: "first", Target: "table views", LeftOut: now}, {Sink: "first", Target: "table elsewhere", LeftOut: now},
 		{Sink: "second", Target: "table views", LeftOut: now},
 	})

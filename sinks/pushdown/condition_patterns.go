@@ -19,19 +19,18 @@ type translator struct {
 	images   bool            // a condition reads an image; its pattern may have been removed, because no record matches
 }
 
-// matchAny notes why a part of a condition has no pattern. It returns the pattern that every record matches.
-func (t *translator) matchAny(why string, args ...any) alternatives {
+// note notes why the patterns match more records than a condition.
+func (t *translator) note(why string, args ...any) {
 	if t.reasons == nil {
 		t.reasons = make(map[string]bool)
 	}
 	t.reasons[fmt.Sprintf(why, args...)] = true
-	return anything
 }
 
-// noteInexact notes why c matches more records than the condition, and returns c.
-func (t *translator) noteInexact(c alternatives, why string) alternatives {
-	t.matchAny("%s", why)
-	return c
+// matchAny notes why a part of a condition has no pattern. It returns the pattern that every record matches.
+func (t *translator) matchAny(why string, args ...any) alternatives {
+	t.note(why, args...)
+	return anything
 }
 
 // intersection returns the patterns of the records that match c and d.
@@ -40,7 +39,7 @@ func (t *translator) intersection(c, d alternatives) alternatives {
 		for _, q := range d {
 			for path, l := range p {
 				if l.intersectionInexact(q[path]) {
-					t.matchAny("a text that starts with one and is not another: Lambda cannot ask both")
+					t.note("a text that starts with one and is not another: Lambda cannot ask both")
 				}
 			}
 		}
@@ -72,15 +71,15 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	case rules.KeyStarts:
 		return t.key(clause.Attribute, clause.Texts[0], opposite)
 	case rules.KeyOf:
-		return t.keyOf(clause.Scope, clause.CanFail, opposite)
+		return t.entityKeyPatterns(clause.Scope, clause.CanFail, opposite)
 	case rules.Expired:
 		return t.ttlDeletes(opposite)
 	case rules.MayExpire:
-		patterns := anything
-		if !opposite {
-			patterns = alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
+		anyRecord := t.matchAny("probable_ttl: Lambda cannot compare times")
+		if opposite {
+			return anyRecord
 		}
-		return t.noteInexact(patterns, "probable_ttl: Lambda cannot compare times")
+		return alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
 	case rules.Comparison:
 		return t.matchAny("changed, unchanged, no_change, replication_echoes: Lambda cannot compare the old image with the new")
 	}
@@ -227,6 +226,7 @@ func (t *translator) ttlDeletes(opposite bool) alternatives {
 	case opposite:
 		return t.matchAny("%s", why)
 	default:
-		return t.noteInexact(alternatives{{eventName: oneOf("REMOVE")}}, why)
+		t.note("%s", why)
+		return alternatives{{eventName: oneOf("REMOVE")}}
 	}
 }

@@ -5,23 +5,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// keyOf returns the patterns of the records whose key begins like a key of one of the entities. canFail means that the
-// conditions of the entities are evaluated too, and can fail.
-func (t *translator) keyOf(s *entity.Scope, canFail, opposite bool) alternatives {
+// entityKeyPatterns returns the patterns of the records whose key begins like a key of one of the entities. canFail
+// means that the entities have conditions, which can fail and which only the function evaluates. If opposite is set,
+// all records match.
+func (t *translator) entityKeyPatterns(s *entity.Scope, canFail, opposite bool) alternatives {
 	if opposite {
 		return t.matchAny("not of: Lambda cannot ask what a text does not start with")
 	}
-	c := alternatives{}
+	patterns := alternatives{}
 	for _, e := range s.Entities() {
-		c = c.union(alternatives{t.keyPattern(e)})
+		patterns = patterns.union(alternatives{t.keyPattern(e)})
 	}
 	if canFail {
-		t.matchAny("of %s: only the function can evaluate its `when`", s)
+		t.note("of %s: only the function can evaluate its `when`", s)
 	}
-	return c
+	return patterns
 }
 
-// keyPattern returns the pattern of the records whose key could belong to an entity.
+// keyPattern returns the pattern of the records whose key could belong to an entity, and notes why it is inexact.
 func (t *translator) keyPattern(e *entity.Entity) pattern {
 	p := pattern{}
 	for _, k := range e.Key {
@@ -29,31 +30,33 @@ func (t *translator) keyPattern(e *entity.Entity) pattern {
 		path := attributePath("Keys", k.Attribute, "S")
 		switch {
 		case !canBeNamed(k.Attribute):
-			t.matchAny("%s: a name with a dot or a $ means something else to Lambda", k.Attribute)
+			t.note("%s: a name with a dot or a $ means something else to Lambda", k.Attribute)
 		case isWhole:
 			p[path] = oneOf(prefix)
 		case prefix != "":
 			p[path] = leaf{starts: []string{prefix}}.simplify()
 		}
 		if !isWhole && !k.Pattern.BindsAll() {
-			t.matchAny("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)
+			t.note("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)
 		}
 	}
 	return p
 }
 
-// ofEntities returns the patterns of the records whose image belongs to one of the entities and meets a sink's `when`.
-// when has the patterns of this `when`. Records for which either evaluation fails match, too. The conditions of
-// entities are evaluated before `when`. If such a condition can fail, the patterns do not narrow by `when`.
-func (t *translator) ofEntities(s *entity.Scope, image string, when alternatives) alternatives {
-	c := alternatives{}
+// entityPatterns returns the patterns of the records whose image belongs to one of the entities and meets a sink's
+// `when`, or for which one of these evaluations fails. matchesWhen are the patterns of this `when`.
+func (t *translator) entityPatterns(s *entity.Scope, image string, matchesWhen alternatives) alternatives {
+	patterns := alternatives{}
 	for _, e := range s.Entities() {
-		c = c.union(t.intersection(alternatives{t.keyPattern(e)}, t.ofEntity(e, image, when)))
+		patterns = patterns.union(t.intersection(alternatives{t.keyPattern(e)}, t.conditionPatterns(e, image, matchesWhen)))
 	}
-	return c
+	return patterns
 }
 
-func (t *translator) ofEntity(e *entity.Entity, image string, when alternatives) alternatives {
+// conditionPatterns returns the patterns of the records that meet all conditions, or fail at one. The function
+// evaluates the conditions in this order: those of the entity's predecessors, that of the entity, and the sink's
+// `when`. If one can fail, the patterns do not use the later ones.
+func (t *translator) conditionPatterns(e *entity.Entity, image string, matchesWhen alternatives) alternatives {
 	for _, earlier := range e.Predecessors() {
 		if conditionCanFail(earlier) {
 			return t.matchAny("of %s: the `when` of %s is evaluated first and can fail, which is for dead letters", e.Name,
@@ -61,16 +64,17 @@ func (t *translator) ofEntity(e *entity.Entity, image string, when alternatives)
 		}
 	}
 	for _, earlier := range e.Predecessors() {
-		t.matchAny("of %s: whether an item is of %s is for the function to evaluate", e.Name, earlier.Name)
+		t.note("of %s: whether an item is of %s is for the function to evaluate", e.Name, earlier.Name)
 	}
 	if e.When == nil {
-		return when
+		return matchesWhen
 	}
-	matchesWhen := t.expression(entityClause(e), false, image)
+	matchesEntity := t.expression(entityClause(e), false, image)
 	if conditionCanFail(e) {
-		return t.noteInexact(matchesWhen, "of "+e.Name+": its `when` is evaluated first and can fail, which is for dead letters")
+		t.note("of %s: its `when` is evaluated first and can fail, which is for dead letters", e.Name)
+		return matchesEntity
 	}
-	return t.intersection(matchesWhen, when)
+	return t.intersection(matchesEntity, matchesWhen)
 }
 
 // conditionCanFail reports whether the condition of an entity can fail for a record.

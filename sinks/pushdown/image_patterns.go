@@ -8,7 +8,7 @@ import "github.com/tablewake/tablewake/pipeline/config"
 func (t *translator) eitherImage(s config.Sink) alternatives {
 	if s.WhenItem == nil {
 		if s.Scope != nil && !s.Scope.KeysOnly() {
-			t.matchAny("of %s: only the function can evaluate its `when`", s.Scope)
+			t.note("of %s: only the function can evaluate its `when`", s.Scope)
 		}
 		return anything
 	}
@@ -17,8 +17,8 @@ func (t *translator) eitherImage(s config.Sink) alternatives {
 		if _, isFixed := s.Search.Index.Prefix(); !isFixed {
 			return t.matchAny("for_each: the index is made before a `when` that reads each is evaluated")
 		}
-		const why = "for_each: the elements of a new image are listed before a `when` that reads each is evaluated"
-		newMatches = t.noteInexact(alternatives{{eventName: anyBut("REMOVE")}}, why)
+		t.note("for_each: the elements of a new image are listed before a `when` that reads each is evaluated")
+		newMatches = alternatives{{eventName: anyBut("REMOVE")}}
 	}
 	if newMatches.matchesAll() || oldMatches.matchesAll() {
 		return anything
@@ -33,7 +33,7 @@ func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 	if s.Scope == nil || s.Scope.KeysOnly() {
 		return when
 	}
-	return t.ofEntities(s.Scope, image, when)
+	return t.entityPatterns(s.Scope, image, when)
 }
 
 // requireImage narrows the patterns of c that also match records without the image. It excludes the records of

@@ -30,8 +30,8 @@ type AggregateOptions struct {
 
 	Shards int // number of rows that the items of a group are spread over; see [GroupRows]. Default: 1
 
-	// KeepOnTTL means that an item stays counted permanently after TTL deletes it, with the shares of its last image.
-	// Default: a TTL delete removes the item from its groups, as any delete does.
+	// KeepOnTTL keeps an item counted permanently after TTL deletes it, with the shares of its last image. Default: a
+	// TTL delete removes the item from its groups, as any delete does.
 	KeepOnTTL bool
 
 	Mask  *mask.Mask // hides attributes in displayed ops; the stored rows are not masked. Default: nothing is hidden
@@ -39,9 +39,9 @@ type AggregateOptions struct {
 
 	Retention state.Retention // how long Store keeps contributions; older changes are refused. Default: no limit
 
-	// NoTTLDeletes means that a filter drops TTL deletes before they reach the sink. Then an insert may follow an
-	// expired item with the same key, which is still counted. So the inserted item gets a contribution even if it
-	// counts for nothing. Default: the sink receives all deletes.
+	// NoTTLDeletes means that a filter drops TTL deletes before they reach the sink, so an expired item stays counted
+	// until its key is inserted again. To replace the old contribution, each inserted item gets one, even if it counts
+	// for nothing. Default: the sink receives all deletes.
 	NoTTLDeletes bool
 }
 
@@ -52,8 +52,8 @@ type Value struct {
 	Path string // path of the value in the item, or in the element if Each is set; "" for a count
 	Each bool   // Path starts at the element of ForEach; "" is the element itself
 
-	// Bound is set if the value is read from a name that entity keys bind (pipeline/entity), instead of a path. Path is
-	// then this name, for display only. Default: nil.
+	// Bound is set if the value is a part of a key, to which the keys of entities bind a name (pipeline/entity). Path
+	// is then this name, for display only. Default: nil.
 	Bound *entity.Binding
 }
 
@@ -62,14 +62,14 @@ type Value struct {
 type Aggregate struct {
 	base
 	forEach   item.Path // zero if the item counts as one
-	values    []value
+	values    []parsedValue
 	shards    int
 	keepOnTTL bool
 	store     GroupStore
 }
 
-// value is a Value after parsing.
-type value struct {
+// parsedValue is a Value after parsing.
+type parsedValue struct {
 	Value
 	kind aggregateKind
 	// shareIndex is the index of the value in Share.Values. Share.Values is sorted by name, because the order of the
@@ -79,8 +79,7 @@ type value struct {
 	masked     bool      // the mask hides the attribute of the value
 }
 
-// aggregateKind is the function that computes a value of a group. It computes the value from the group's shares, which
-// are what items count for in the group.
+// aggregateKind is the function that computes a value of a group from its shares. A share is what one item counts for.
 type aggregateKind uint8
 
 const (
@@ -109,8 +108,7 @@ func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 	}
 }
 
-// MemberKind returns the kind of the value's members. It returns false for a count or a sum, because they have no
-// members.
+// MemberKind returns the kind of the value's members. It returns false for a count or a sum, which have no members.
 func (v Value) MemberKind() (state.MemberKind, bool) {
 	kind := slices.Index(kindNames, v.Kind)
 	if kind < 0 {
@@ -129,14 +127,14 @@ var (
 func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	keyReadsItem := func(a Attribute) bool { return a.Template != nil && len(a.Template.Paths()) > 0 }
 	isNoCount := func(v Value) bool { return v.Kind != kindNames[countKind] }
+	readsItem := o.When != nil || o.ForEach != "" || keyReadsItem(o.PK) || keyReadsItem(o.SK) ||
+		slices.ContainsFunc(o.Values, isNoCount)
+	table := Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}
 	a := &Aggregate{
 		base: base{
-			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline,
-				Birth: o.Birth},
-			pk: o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
-			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes,
-			readsItem: o.When != nil || o.ForEach != "" || keyReadsItem(o.PK) || keyReadsItem(o.SK) ||
-				slices.ContainsFunc(o.Values, isNoCount),
+			target: Target{Table: table, View: o.Name, Pipeline: o.Pipeline, Birth: o.Birth},
+			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
+			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: readsItem,
 		},
 		shards: cmp.Or(o.Shards, 1), keepOnTTL: o.KeepOnTTL, store: o.Store,
 	}
@@ -202,12 +200,12 @@ func (o AggregateOptions) validate() error {
 }
 
 // parse checks and parses one value.
-func (v Value) parse() (value, error) {
+func (v Value) parse() (parsedValue, error) {
 	kind := slices.Index(kindNames, v.Kind)
 	if kind < 0 {
-		return value{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Kind, kindNames)
+		return parsedValue{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Kind, kindNames)
 	}
-	parsed := value{Value: v, kind: aggregateKind(kind)}
+	parsed := parsedValue{Value: v, kind: aggregateKind(kind)}
 	if parsed.kind == countKind {
 		if v.Path != "" || v.Each {
 			return parsed, errs.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
@@ -220,9 +218,8 @@ func (v Value) parse() (value, error) {
 		return parsed, nil
 	}
 	path := v.Path
-	if v.Each && path[0] == '[' {
-		// A path in an item begins with a name. In an element that is a list it may begin with an index.
-		path = "each" + path
+	if isIndexOfElement := v.Each && path[0] == '['; isIndexOfElement {
+		path = "each" + path // ParsePath accepts only paths that begin with a name
 	}
 	parsedPath, err := item.ParsePath(path)
 	if err != nil {
@@ -234,8 +231,7 @@ func (v Value) parse() (value, error) {
 	return parsed, nil
 }
 
-// itemPaths returns the paths, in an item, of the attributes that the value is made of. forEach is the path of the
-// list.
+// itemPaths returns the paths of an item that the value is read from. forEach is the path of the list.
 func (v Value) itemPaths(forEach string) []string {
 	switch {
 	case v.Bound != nil:

@@ -53,7 +53,7 @@ func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 
 // voidOp returns the op of an item that cannot be counted.
 func (a *Aggregate) voidOp(c *record.Change, cause error) *GroupOp {
-	return &GroupOp{Reason: void, aggregate: a, countedBefore: a.countedBefore(c), changeErr: cause}
+	return &GroupOp{Reason: reasonVoid, aggregate: a, countedBefore: a.countedBefore(c), changeErr: cause}
 }
 
 // sharesAfter returns the shares of the item after the change. If there are none, it also returns the reason. If the
@@ -204,7 +204,7 @@ func (a *Aggregate) groupRow(scope template.Scope) (state.Row, error) {
 }
 
 // shareText returns the text of the value in a share; "" if the value is missing or NULL.
-func (v *value) shareText(scope template.Scope) (string, error) {
+func (v *parsedValue) shareText(scope template.Scope) (string, error) {
 	found, ok := v.find(scope)
 	if !ok || found.IsNull() {
 		return "", nil
@@ -226,7 +226,7 @@ func (v *value) shareText(scope template.Scope) (string, error) {
 }
 
 // find returns the attribute that the value is made of, from the item or from the element; false if it is missing.
-func (v *value) find(scope template.Scope) (item.Value, bool) {
+func (v *parsedValue) find(scope template.Scope) (item.Value, bool) {
 	switch {
 	case v.Bound != nil:
 		bound := v.Bound.Value(scope.Item)
@@ -241,7 +241,7 @@ func (v *value) find(scope template.Scope) (item.Value, bool) {
 }
 
 // displayPath returns the value's path as it is written in the configuration.
-func (v *value) displayPath() string {
+func (v *parsedValue) displayPath() string {
 	switch {
 	case !v.Each:
 		return v.Path

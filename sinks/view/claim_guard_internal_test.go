@@ -74,7 +74,7 @@ func TestCompareWithGuard(t *testing.T) {
 		{"", errs.New("no row"), durableWithoutRow},
 		{"r", errs.New("no row"), durableWithRow},
 	} {
-		op := &ClaimOp{Row: "r", Claim: state.Claim{Source: "i", Version: versionOf(t, 5)}, noRow: noRow{changeErr: c.err}}
+		op := &ClaimOp{Row: "r", Claim: state.Claim{Source: "i", Version: versionOf(t, 5)}, rowAbsence: rowAbsence{changeErr: c.err}}
 		if c.err != nil {
 			op.Row = ""
 		}

@@ -54,7 +54,7 @@ type ItemRowsOp struct {
 
 	sink   *Sink          // the sink that planned the op; nil in tests
 	change *record.Change // the planned change; valid until its page is released
-	noRow
+	rowAbsence
 }
 
 // ElementRowOp is the row of one element. Its [ItemRowsOp] writes the row if it differs from the stored row.
@@ -170,5 +170,5 @@ func (o *ItemRowsOp) removalOp(cause error) *ItemRowsOp {
 		return nil
 	}
 	return &ItemRowsOp{Target: o.Target, Source: o.Source, Version: o.Version,
-		noRow: noRow{reason: void, changeErr: cause}}
+		rowAbsence: rowAbsence{reason: reasonVoid, changeErr: cause}}
 }

@@ -28,7 +28,7 @@ func (s *Sink) planItemRows(d *pipeline.Delivery) error {
 	case err != nil && !c.New.Exists():
 		return err
 	case err != nil:
-		op.reason, op.changeErr = void, err
+		op.reason, op.changeErr = reasonVoid, err
 	default:
 		op.Rows, op.reason = rows, reason
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ClaimOp is the claim of an item after a change, for rows guarded by item. With its claim, the item requests a row or
-// no row. The stored guard of the item has the row that the item requested before.
+// ClaimOp writes which row an item requests after a change, or that it requests none. It is the op for rows guarded by
+// item. The stored guard of the item has the row that the item requested before.
 type ClaimOp struct {
 	Target    *Target
 	Row       state.Row  // "" if the item requests no row
@@ -22,41 +22,42 @@ type ClaimOp struct {
 	sink          *Sink    // the sink that planned the op; nil in tests
 	displayKey    string   // key of the row for people, if parts of it are masked; else ""
 	displaySource item.Key // key of the item for people
-	noRow
+	rowAbsence
 }
 
-// noRow says why an item has no rows after a change. It is zero if the item has a row.
-type noRow struct {
-	reason string // ReasonWhen, ReasonSparse, ReasonRemoved or void
-	idle   bool   // by the old image, the item had no row before the change either
+// rowAbsence says why an item has no rows after a change. It is the zero value if the item has a row.
+type rowAbsence struct {
+	reason string // ReasonWhen, ReasonSparse, ReasonRemoved or reasonVoid
+	idle   bool   // the item had no row before the change either, as its old image shows
 	// changeErr is the error if no row can be made of the new image; else nil. The change fails with changeErr after
 	// the write is durable.
 	changeErr error
 }
 
-// void is the reason for no row if no row can be made of the new image.
-const void = "void"
+// reasonVoid is the reason for no row if no row can be made of the new image.
+const reasonVoid = "void"
 
-// Err returns the error if no row can be made of the item; else nil. The change fails with the error after the write is
+// Err returns the error if no row can be made of the item; else nil. The change fails with it once its write is
 // durable.
-func (r *noRow) Err() error { return r.changeErr }
+func (r *rowAbsence) Err() error { return r.changeErr }
 
 // Idle reports whether the item has no row and, by the old image, had none before. Such a change is only written if the
 // item has a guard or a contribution.
-func (r *noRow) Idle() bool { return r.idle }
+func (r *rowAbsence) Idle() bool { return r.idle }
 
-func (r *noRow) noEffect() bool         { return r.idle }
-func (r *noRow) errAfterWrite() error   { return r.changeErr }
-func (r *noRow) noEffectReason() string { return r.reason }
+// noEffect, errAfterWrite and noEffectReason implement [orderedOp].
+func (r *rowAbsence) noEffect() bool         { return r.idle }
+func (r *rowAbsence) errAfterWrite() error   { return r.changeErr }
+func (r *rowAbsence) noEffectReason() string { return r.reason }
 
 // text returns the reason for people. sparse is the text for [ReasonSparse].
-func (r *noRow) text(sparse string) string {
+func (r *rowAbsence) text(sparse string) string {
 	switch r.reason {
 	case ReasonSparse:
 		return sparse
 	case noItem:
 		return "item removed"
-	case void:
+	case reasonVoid:
 		return "the change goes to dead letters: " + r.changeErr.Error()
 	default:
 		return "the condition is not met"
@@ -105,38 +106,38 @@ func (o *ClaimOp) removalOp(cause error) *ClaimOp {
 	}
 	claim := state.Claim{Source: o.Claim.Source, Version: o.Claim.Version, Time: o.Claim.Time}
 	return &ClaimOp{Target: o.Target, Claim: claim, GuardMode: o.GuardMode, displaySource: o.displaySource,
-		noRow: noRow{reason: void, changeErr: cause}}
+		rowAbsence: rowAbsence{reason: reasonVoid, changeErr: cause}}
 }
 
-// planClaim adds an op to d.Ops. The op has the row that the new image requests. Each change has an op, because only
-// the stored guard shows whether the request is new. The old image does not show which row is stored, because the
-// change that wrote the old image may never have been delivered. If no row can be made of the new image, the op
-// requests no row, and the change fails after the op is durable.
+// planClaim adds the op of a change to d.Ops, which requests the row of the new image. A change has an op even if both
+// images request the same row. The row may not be stored, because the change that wrote the old image may never have
+// been delivered: only the stored guard shows it. If no row can be made of the new image, the op requests no row, and
+// the change fails after the op is durable.
 func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 	c := d.Change
 	op := &ClaimOp{sink: s, Target: &s.target, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)},
 		GuardMode: mode, displaySource: s.mask.Key(c)}
-	if err := s.setRow(d, op); err != nil {
-		if !c.New.Exists() {
-			return err
-		}
-		op.Row, op.Claim.Attributes, op.reason, op.changeErr = "", nil, void, err
+	switch err := s.setRow(d, op); {
+	case err != nil && !c.New.Exists():
+		return err
+	case err != nil:
+		op.Row, op.Claim.Attributes, op.reason, op.changeErr = "", nil, reasonVoid, err
 	}
 	op.idle = op.Row == "" && s.hadNoRow(c)
 	d.Ops = append(d.Ops, op)
 	return nil
 }
 
-// setRow sets the row that the new image requests in op, or the reason why the image requests none.
+// setRow sets the row that the new image requests, or why it requests none. It fails if no row can be made of it.
 func (s *Sink) setRow(d *pipeline.Delivery, op *ClaimOp) error {
 	var buf keyBuffer
-	after, err := s.locationAfter(d.Change, &buf)
-	if err != nil || after.reason != "" {
-		op.reason = after.reason
+	location, err := s.locationAfter(d.Change, &buf)
+	if err != nil || location.reason != "" {
+		op.reason = location.reason
 		return err
 	}
-	op.PK, op.SK, _ = after.key.attributeValues(d)
-	op.displayKey = after.key.displayText
+	op.PK, op.SK, _ = location.key.attributeValues(d)
+	op.displayKey = location.key.displayText
 	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
 		return err
 	}
@@ -153,12 +154,11 @@ func timeOf(c *record.Change) time.Time {
 	return c.Time
 }
 
-// hadNoRow reports whether, by the old image, the item requested no row before the change.
+// hadNoRow reports whether the old image shows that the item requested no row before. If in doubt, it returns false.
 //
-// If such a change requests no row either, and the item has no guard, no guard is written. So items that are not in the
-// view cost no writes. A guard would only be needed to supersede an earlier change that requests a row and arrives
-// later, from dead letters or from a slow consumer. But here the item's preceding change, which wrote the old image,
-// requests no row.
+// A change that requests no row either writes no guard for an item that has none. So items that are not in the view
+// cost no writes. The item needs no guard: a guard supersedes earlier changes that arrive later, from dead letters or
+// from a slow consumer, and the change before this one requests no row.
 func (s *Sink) hadNoRow(c *record.Change) bool {
 	if c.Old.Exists() {
 		var buf keyBuffer

@@ -95,7 +95,7 @@ func (o *GroupOp) String() string {
 }
 
 // appendShareValue appends what a value of the share adds to the group, such as +10.5 or max "a".
-func (o *GroupOp) appendShareValue(b []byte, v *value, text string) []byte {
+func (o *GroupOp) appendShareValue(b []byte, v *parsedValue, text string) []byte {
 	switch {
 	case v.kind == countKind:
 		return append(b, "+1"...)
@@ -117,7 +117,7 @@ func (o *GroupOp) appendShareValue(b []byte, v *value, text string) []byte {
 func (o *GroupOp) keepsExpired() bool { return o.Reason == ReasonExpired }
 
 // shareValue parses a text of v in a share.
-func (v *value) shareValue(text string) item.Value {
+func (v *parsedValue) shareValue(text string) item.Value {
 	if v.kind == sumKind {
 		d, _ := decimal.Parse(text) // Plan made it
 		return item.NumberValue(d)

@@ -79,7 +79,7 @@ Stop all consumers first. The exit code is 0 if everything matches at the end, a
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Flags.Load(o.Config)
+	cfg, err := o.Flags.LoadConfig(o.Config)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		}
 	}
 	o.ReadOnly = true
-	opened, err := o.OpenWritten(ctx, cfg, s.Err)
+	opened, err := o.OpenExisting(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 			if err := opened.Close(); err != nil {
 				return err
 			}
-			writable, err := o.OpenWritten(ctx, cfg, s.Err)
+			writable, err := o.OpenExisting(ctx, cfg, s.Err)
 			if err != nil {
 				return err
 			}

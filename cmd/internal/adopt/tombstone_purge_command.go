@@ -58,8 +58,8 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	retention := sinks.GuardRetention(cfg)
-	t := target.Flags{Live: true}
-	opened, err := t.Open(ctx, cfg, s.Err, false)
+	flags := target.Flags{Live: true}
+	opened, err := flags.Open(ctx, cfg, s.Err, false)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	return nil
 }
 
-// purgeSink removes the tombstones of a sink that are older than before, and returns their number. stateStore is nil if
-// the file has no state.
+// purgeSink removes the tombstones of a sink that are older than before, and returns their number. stateStore may be
+// nil.
 func purgeSink(
 	ctx context.Context, stateStore state.Store, p state.Purger, sink string, before time.Time,
 ) (int, error) {

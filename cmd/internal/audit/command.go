@@ -34,7 +34,7 @@ type options struct {
 	dryRun    bool
 	keys      []string
 	tableKeys []string
-	narrowing records.Narrowing
+	narrowing records.SelectionFlags
 	sample    int
 	segments  int
 	parts     int
@@ -153,7 +153,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 
 	o.ReadOnly = o.repair == "" || o.dryRun
-	stores, err := o.OpenWritten(ctx, cfg, s.Err)
+	stores, err := o.OpenExisting(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ type sourceFlags struct {
 	segments    int
 	rcu         float64
 	parts       int
-	narrowing   records.Narrowing
+	narrowing   records.SelectionFlags
 	shownAt     string
 }
 

@@ -96,7 +96,7 @@ func (j *job) readOutputs(
 
 // readStoredOutputs opens the stores, and returns the outputs and the backfills in them.
 func (j *job) readStoredOutputs(ctx context.Context) ([]sinks.OutputChange, []state.Backfill, error) {
-	opened, err := j.o.OpenWritten(ctx, j.cfg, j.streams.Err)
+	opened, err := j.o.OpenExisting(ctx, j.cfg, j.streams.Err)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -25,63 +25,58 @@ const (
 	repairClockSkew = time.Minute
 )
 
-// repairJob repairs gaps with the stores of a consumer.
+// repairJob repairs gaps with the stores of a consumer. schedule decides when, and has the owner and the log.
 type repairJob struct {
-	o       *options
-	cfg     *config.Config
-	res     *resources
-	repair  *gapRepair
-	streams cli.Streams
-	log     io.Writer
+	options   *options
+	cfg       *config.Config
+	resources *resources
+	schedule  *gapRepair
+	streams   cli.Streams
+	log       io.Writer
 }
 
-// newGapRepair returns the repair of the gaps of cfg. Its log goes to w.
+// newGapRepair returns the repair of the gaps of cfg, which runs a repairJob. Its log goes to w.
 func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.Extension, w io.Writer) *gapRepair {
-	r := &gapRepair{gaps: res.gaps, leaseDuration: stream.LeaseDuration(cfg), log: o.logger(w)}
+	schedule := &gapRepair{gaps: res.gaps, leaseDuration: stream.LeaseDuration(cfg), log: o.logger(w)}
 	// No progress is shown, because the log has each write.
 	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts}
-	r.repairDue = (&repairJob{o: o, cfg: cfg, res: res, repair: r, streams: streams, log: w}).run
-	return r
+	job := repairJob{options: o, cfg: cfg, resources: res, schedule: schedule, streams: streams, log: w}
+	schedule.repairDue = job.run
+	return schedule
 }
 
 // run compares all entries of the sinks with the table, repairs the differences, and stores the result with each gap.
 // It leaves out the gaps at which the reading is stopped.
 func (j *repairJob) run(ctx context.Context, due []state.NotedGap) (err error) {
-	snapshot, err := j.res.table.Read(ctx)
+	snapshot, err := j.resources.table.Read(ctx)
 	if err != nil {
 		return err
 	}
-	passed := slices.DeleteFunc(slices.Clone(due), func(g state.NotedGap) bool {
-		return gaps.CheckStopped([]state.NotedGap{g}, snapshot, "") != nil
-	})
-	if len(passed) == 0 {
-		return gaps.CheckStopped(due, snapshot, j.o.CommandLine(j.cfg))
+	isStopped := func(g state.NotedGap) bool { return gaps.CheckStopped([]state.NotedGap{g}, snapshot, "") != nil }
+	repairable := slices.DeleteFunc(slices.Clone(due), isStopped)
+	if len(repairable) == 0 {
+		return gaps.CheckStopped(due, snapshot, j.options.CommandLine(j.cfg))
 	}
-	check := func(ctx context.Context) error { return j.check(ctx, passed) }
+	check := func(ctx context.Context) error { return j.check(ctx, repairable) }
 	if err := check(ctx); err != nil {
 		return err
 	}
-	j.repair.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired",
-		slog.Int("gaps", len(passed)))
+	j.schedule.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired",
+		slog.Int("gaps", len(repairable)))
 
-	job, err := auditor.NewJob(ctx, auditor.JobOptions{
-		Flags: j.o.Flags, Config: j.cfg, Stores: j.res.stores, Streams: j.streams, Sinks: j.cfg.SinksToRepair(),
-		WritersRunning: true, Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds,
-		RCU: j.o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
-		OnOutcome: func(sink string, f *audit.Finding, done audit.Outcome) { j.repair.logRepair(ctx, sink, f, done) },
-	})
+	comparison, err := j.newComparison(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, job.Close()) }()
-	result, err := gaps.Repair(ctx, gaps.Job{Config: j.cfg, Store: j.res.gaps, Gaps: passed, Audit: job,
-		Owner: j.repair.owner, Check: check})
+	defer func() { err = errors.Join(err, comparison.Close()) }()
+	result, err := gaps.Repair(ctx, gaps.Job{Config: j.cfg, Store: j.resources.gaps, Gaps: repairable, Audit: comparison,
+		Owner: j.schedule.owner, Check: check})
 	if err != nil {
 		return err
 	}
 	if result.Gaps > 0 {
 		repair := result.Repair
-		j.repair.log.LogAttrs(ctx, slog.LevelInfo, "sinks were compared with the table after lost records",
+		j.schedule.log.LogAttrs(ctx, slog.LevelInfo, "sinks were compared with the table after lost records",
 			slog.Int("gaps", result.Gaps), slog.String("stage", string(repair.Stage)), slog.Int64("items", repair.Items),
 			slog.Int64("differences", repair.Differences), slog.Int64("repaired", repair.Repaired),
 			slog.Int64("left", repair.Left))
@@ -89,19 +84,29 @@ func (j *repairJob) run(ctx context.Context, due []state.NotedGap) (err error) {
 	return nil
 }
 
+// newComparison opens the audit that compares the sinks with the table, and repairs them while the consumer writes.
+func (j *repairJob) newComparison(ctx context.Context) (*auditor.Job, error) {
+	return auditor.NewJob(ctx, auditor.JobOptions{
+		Flags: j.options.Flags, Config: j.cfg, Stores: j.resources.stores, Streams: j.streams, Sinks: j.cfg.SinksToRepair(),
+		WritersRunning: true, Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds,
+		RCU: j.options.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
+		OnOutcome: func(sink string, f *audit.Finding, done audit.Outcome) { j.schedule.logRepair(ctx, sink, f, done) },
+	})
+}
+
 // check returns an error if the reading is stopped at one of the gaps, or if dead letters of the sinks wait.
-func (j *repairJob) check(ctx context.Context, passed []state.NotedGap) error {
-	snapshot, err := j.res.table.Read(ctx)
+func (j *repairJob) check(ctx context.Context, repairable []state.NotedGap) error {
+	snapshot, err := j.resources.table.Read(ctx)
 	if err != nil {
 		return err
 	}
-	if err := gaps.CheckStopped(passed, snapshot, j.o.CommandLine(j.cfg)); err != nil {
+	if err := gaps.CheckStopped(repairable, snapshot, j.options.CommandLine(j.cfg)); err != nil {
 		return err
 	}
-	return gaps.CheckLetters(ctx, &j.o.Flags, j.cfg, j.res.stores, j.cfg.SinksToRepair(), j.log)
+	return gaps.CheckLetters(ctx, &j.options.Flags, j.cfg, j.resources.stores, j.cfg.SinksToRepair(), j.log)
 }
 
-// logRepair logs each write of a repair, and each refusal. The mask applies to the keys of items.
+// logRepair logs each write of a repair, and each refusal. f.PlaceText hides the sensitive values of the keys of items.
 func (r *gapRepair) logRepair(ctx context.Context, sink string, f *audit.Finding, done audit.Outcome) {
 	level, text := slog.LevelInfo, "an entry was repaired"
 	switch done.Result {

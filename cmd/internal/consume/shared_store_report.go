@@ -37,7 +37,7 @@ func (o *options) newLooks(cfg *config.Config, r *resources) *page.ReportCache {
 		obs.Gaps, err = stream.Collect(r.gaps.Gaps(ctx))
 		obs.AddReadFailure("gaps", err)
 		r.readState(ctx, &obs)
-		obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
+		obs.LeftOut = sinks.BirthsMissingChanges(cfg, obs.Births)
 		return new(obs.Report()), nil
 	})
 }

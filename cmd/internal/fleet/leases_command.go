@@ -171,7 +171,7 @@ func shardArguments(hint string) cobra.PositionalArgs {
 }
 
 func (o *leasesOptions) open(ctx context.Context, s cli.Streams, access leaseAccess) (*sharedStores, error) {
-	cfg, err := o.Load(o.config)
+	cfg, err := o.LoadConfig(o.config)
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
 
 // load loads the configuration, and checks the flags that depend on it.
 func (o *statusOptions) load() (*config.Config, error) {
-	cfg, err := o.Load(o.config)
+	cfg, err := o.LoadConfig(o.config)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func observeOutputs(ctx context.Context, shared *sharedStores, obs *Observation)
 		obs.Births, err = stream.Collect(store.Births(ctx))
 		return err
 	})
-	obs.LeftOut = sinks.LeftOut(shared.cfg, obs.Births)
+	obs.LeftOut = sinks.BirthsMissingChanges(shared.cfg, obs.Births)
 	shared.readState(ctx, obs, "how far backfills are", func(ctx context.Context, store state.Store) (err error) {
 		obs.Fills, err = ReadFills(ctx, store, obs.Births)
 		return err

@@ -92,7 +92,7 @@ func (c *command) openStores(ctx context.Context) (err error) {
 	if usesFiles && !c.repair {
 		return nil
 	}
-	if c.stores, err = c.OpenWritten(ctx, c.cfg, c.streams.Err); err != nil {
+	if c.stores, err = c.OpenExisting(ctx, c.cfg, c.streams.Err); err != nil {
 		return err
 	}
 	c.OnClose(c.stores.Close)
@@ -121,7 +121,7 @@ func (c *command) readNotes(ctx context.Context) (noted notes, err error) {
 	if err != nil {
 		return notes{}, err
 	}
-	noted.leftOut = sinks.LeftOut(c.cfg, births)
+	noted.leftOut = sinks.BirthsMissingChanges(c.cfg, births)
 	return noted, nil
 }
 

@@ -140,7 +140,7 @@ func (o *options) checkFlags() error {
 
 // loadConfig loads the file, and checks the flags with it.
 func (o *options) loadConfig() (*config.Config, error) {
-	cfg, err := o.Load(o.config)
+	cfg, err := o.LoadConfig(o.config)
 	if err != nil {
 		return nil, err
 	}

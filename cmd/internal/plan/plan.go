@@ -55,12 +55,12 @@ the items, which is up to six hours old, gives the cost of all items; --total re
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Flags.Load(o.Config)
+	cfg, err := o.Flags.LoadConfig(o.Config)
 	if err != nil {
 		return err
 	}
 	o.ReadOnly = true
-	opened, err := o.OpenWritten(ctx, cfg, s.Err)
+	opened, err := o.OpenExisting(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ func (o *options) run(
 	if err != nil {
 		return err
 	}
-	opened, err := (&target.Flags{Live: true, ReadOnly: true}).OpenWritten(ctx, cfg, s.Err)
+	opened, err := (&target.Flags{Live: true, ReadOnly: true}).OpenExisting(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}

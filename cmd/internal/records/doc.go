@@ -2,5 +2,5 @@
 // input or archives in S3.
 //
 // replay reads with [Open] and wraps the source in a [Reporting]. explain and cost read decoded pages with
-// [Input.Pages]. [OpenExport] opens an export of the table, and [Narrowing] selects some of the items in the export.
+// [Input.Pages]. [OpenExport] opens an export of the table, and [SelectionFlags] selects some of its items.
 package records

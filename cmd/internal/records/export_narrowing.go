@@ -19,14 +19,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/export"
 )
 
-// Narrowing are the flags --type, --key-prefix and --filter, which select items of a table.
-type Narrowing struct {
+// SelectionFlags are the flags --type, --key-prefix and --filter, which select items of a table.
+type SelectionFlags struct {
 	Types             []string
 	KeyPrefix, Filter string
 }
 
 // Add adds the flags.
-func (n *Narrowing) Add(c *cobra.Command) {
+func (n *SelectionFlags) Add(c *cobra.Command) {
 	f := c.Flags()
 	f.StringSliceVar(&n.Types, "type", nil,
 		"only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
@@ -35,11 +35,10 @@ func (n *Narrowing) Add(c *cobra.Command) {
 }
 
 // Given reports whether at least one of the flags is given.
-func (n *Narrowing) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" || n.Filter != "" }
+func (n *SelectionFlags) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" || n.Filter != "" }
 
-// Build returns the selection of the flags. partitionKey is the name of the table's partition key. Build returns nil if
-// the flags select all items.
-func (n *Narrowing) Build(cfg *config.Config, partitionKey string) (*snapshot.ItemSelection, error) {
+// Build returns the selection of the flags; nil if they select all items. partitionKey is that of the table.
+func (n *SelectionFlags) Build(cfg *config.Config, partitionKey string) (*snapshot.ItemSelection, error) {
 	narrowing, err := snapshot.NewItemSelection(snapshot.NarrowingOptions{
 		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter,
 		Env: expr.Env{Attributes: cfg.Attributes},
@@ -60,8 +59,7 @@ func OpenExport(ctx context.Context, sdk awssdk.Config, o export.Options, w io.W
 	return export.Open(ctx, o)
 }
 
-// RetryPrinter returns a function that prints to w that a request failed with err and is repeated after wait. request
-// names the request.
+// RetryPrinter returns a function that prints to w why and when a request is repeated. request names the request.
 func RetryPrinter(w io.Writer, request string) func(err error, wait time.Duration) {
 	return func(err error, wait time.Duration) {
 		fmt.Fprintf(w, "%s failed, and is repeated in %s: %v\n", request, wait.Round(time.Millisecond), err)
@@ -69,12 +67,12 @@ func RetryPrinter(w io.Writer, request string) func(err error, wait time.Duratio
 }
 
 // WaitForExport waits until a requested export is complete, and returns the path of its files. It prints to w once a
-// minute that it waits.
+// minute that it waits. An error names the files if the export may still complete.
 func WaitForExport(ctx context.Context, client export.RequestClient, r export.Requested, w io.Writer) (string, error) {
-	began, lastPrinted := time.Now(), time.Time{}
-	done, err := export.Wait(ctx, client, r.ARN, func(now export.Requested) {
-		r = now
-		if !r.Complete && time.Since(lastPrinted) > time.Minute {
+	began, lastPrinted, latest := time.Now(), time.Time{}, r
+	done, err := export.Wait(ctx, client, r.ARN, func(current export.Requested) {
+		latest = current
+		if !current.Complete && time.Since(lastPrinted) > time.Minute {
 			lastPrinted = time.Now()
 			fmt.Fprintf(w, "waiting for the export since %s\n", time.Since(began).Round(time.Second))
 		}
@@ -82,8 +80,8 @@ func WaitForExport(ctx context.Context, client export.RequestClient, r export.Re
 	switch {
 	case err == nil:
 		return done.Path, nil
-	case r.Path == "" || errors.Is(err, export.ErrFailed):
+	case latest.Path == "" || errors.Is(err, export.ErrFailed):
 		return "", err
 	}
-	return "", fmt.Errorf("%w (`--export %s` reads it when it is there)", err, r.Path)
+	return "", fmt.Errorf("%w (`--export %s` reads it when it is there)", err, latest.Path)
 }

@@ -119,7 +119,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer end()
-	opened, err := o.OpenWritten(ctx, cfg, s.Err)
+	opened, err := o.OpenExisting(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}

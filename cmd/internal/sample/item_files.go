@@ -16,9 +16,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// readLines adds the items of a file, or of the files in a folder, with one item per line. If path has other contents,
-// probably records, it returns path in otherPaths.
-func (out *Sample) readLines(path string) (otherPaths []string, err error) {
+// readLines adds the items of a file, or of the files in a folder, with one item per line. If path has no items, it
+// probably has records. readLines then returns it in unreadPaths.
+func (sample *Sample) readLines(path string) (unreadPaths []string, err error) {
 	if path == "-" {
 		return []string{path}, nil
 	}
@@ -27,15 +27,15 @@ func (out *Sample) readLines(path string) (otherPaths []string, err error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		hasItems, err := out.readItemsOrAnswer(path)
+		hasItems, err := sample.readItemsOrAnswer(path)
 		if !hasItems {
-			otherPaths = append(otherPaths, path)
+			unreadPaths = append(unreadPaths, path)
 		}
-		return otherPaths, err
+		return unreadPaths, err
 	}
-	itemsBefore := len(out.Items)
+	itemsBefore := len(sample.Items)
 	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		isFull := len(out.Items) >= maxItems
+		isFull := len(sample.Items) >= maxItems
 		if err != nil || !d.Type().IsRegular() || isFull {
 			return err
 		}
@@ -44,25 +44,25 @@ func (out *Sample) readLines(path string) (otherPaths []string, err error) {
 			return err
 		}
 		defer f.Close()
-		_, _, err = out.readItems(name, in)
+		_, _, err = sample.readItems(name, in)
 		return err
 	})
-	if err == nil && len(out.Items) == itemsBefore {
-		otherPaths = append(otherPaths, path)
+	if err == nil && len(sample.Items) == itemsBefore {
+		unreadPaths = append(unreadPaths, path)
 	}
-	return otherPaths, err
+	return unreadPaths, err
 }
 
 // readItemsOrAnswer adds the items of a file that has one item per line, or an answer of Scan or Query.
-func (out *Sample) readItemsOrAnswer(path string) (hasItems bool, err error) {
+func (sample *Sample) readItemsOrAnswer(path string) (hasItems bool, err error) {
 	f, in, err := openUnzipped(path)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	hasItems, otherLine, err := out.readItems(path, in)
+	hasItems, otherLine, err := sample.readItems(path, in)
 	if otherLine != nil {
-		return out.readAnswer(path, otherLine, in)
+		return sample.readAnswer(path, otherLine, in)
 	}
 	return hasItems, err
 }
@@ -83,11 +83,11 @@ func openUnzipped(path string) (f *os.File, in *bufio.Reader, err error) {
 	return f, bufio.NewReaderSize(plain, 1<<20), nil
 }
 
-// readItems adds the items of a file with one item per line. If the first line is not an item, readItems ends, and
-// returns that line as otherLine.
-func (out *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, otherLine []byte, err error) {
+// readItems adds the items of a file with one item per line. hasItems is false if the file has none. If its first line
+// is not an item, readItems ends, and returns that line as otherLine. Any later line must be an item.
+func (sample *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, otherLine []byte, err error) {
 	var readErr error
-	for n := 1; readErr == nil && len(out.Items) < maxItems; n++ {
+	for n := 1; readErr == nil && len(sample.Items) < maxItems; n++ {
 		var line []byte
 		line, readErr = in.ReadBytes('\n')
 		if readErr != nil && !pipeline.IsEnd(readErr) {
@@ -100,7 +100,7 @@ func (out *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, othe
 		image, err := parseLine(line)
 		switch {
 		case err == nil:
-			out.Items = append(out.Items, image)
+			sample.Items = append(sample.Items, image)
 			hasItems = true
 		case hasItems:
 			return true, nil, fmt.Errorf("%s:%d: it is not an item in DynamoDB JSON: %w", path, n, err)
@@ -111,12 +111,14 @@ func (out *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, othe
 	return hasItems, nil, nil
 }
 
-// parseLine returns the line as an item, or the item in the line of a full or an incremental export.
+// parseLine returns the line as an item, or the item in the line of an export. The line of a full export is {"Item":…}.
+// The line of an incremental export has Metadata and Keys, and the images that exist.
 func parseLine(line []byte) (item.Image, error) {
 	var export struct{ Item, NewImage, OldImage, Keys, Metadata json.RawMessage }
-	if json.Unmarshal(line, &export) != nil || !bytes.HasPrefix(bytes.TrimSpace(line[1:]), []byte(`"`)) {
+	if json.Unmarshal(line, &export) != nil {
 		return item.Parse(line)
 	}
+	startsWithItem := bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)) // json also takes "item" for it
 	switch {
 	case export.Metadata != nil && export.Keys != nil: // a deletion in an incremental export has no new image
 		for _, image := range []json.RawMessage{export.NewImage, export.OldImage, export.Keys} {
@@ -124,7 +126,7 @@ func parseLine(line []byte) (item.Image, error) {
 				return item.Parse(image)
 			}
 		}
-	case export.Item != nil && bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)):
+	case export.Item != nil && startsWithItem:
 		if m, err := item.Parse(export.Item); err == nil {
 			return m, nil
 		}
@@ -136,7 +138,7 @@ func parseLine(line []byte) (item.Image, error) {
 const maxAnswer = 256 << 20
 
 // readAnswer adds the items of a file that is an answer of Scan or Query. line is its first line, and rest the others.
-func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItems bool, err error) {
+func (sample *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItems bool, err error) {
 	if line[0] != '{' {
 		return false, nil
 	}
@@ -157,18 +159,17 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasItem
 	if json.Unmarshal(answer["Items"], &items) != nil {
 		return false, plainJSONError(path, answer)
 	}
-	for i, text := range items[:min(len(items), maxItems-len(out.Items))] {
+	for i, text := range items[:min(len(items), maxItems-len(sample.Items))] {
 		m, err := item.Parse(text)
 		if err != nil {
 			return true, fmt.Errorf("%s: Items[%d] is not an item in DynamoDB JSON: %w", path, i, err)
 		}
-		out.Items = append(out.Items, m)
+		sample.Items = append(sample.Items, m)
 	}
 	return true, nil
 }
 
-// plainJSONError returns an error if a document is an item in plain JSON, as the AWS console shows items. Otherwise it
-// returns nil.
+// plainJSONError returns an error if a document is an item in plain JSON, as the AWS console shows items; else nil.
 func plainJSONError(path string, document map[string]json.RawMessage) error {
 	if len(document) == 0 {
 		return nil

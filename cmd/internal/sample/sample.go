@@ -39,30 +39,30 @@ type Sample struct {
 // Read reads a sample from files and folders. A file may have records, the lines of an export, one item per line, or an
 // answer of Scan. The path "-" means records from s.In.
 func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
-	out := &Sample{Noun: "item"}
+	sample := &Sample{Noun: "item"}
 	var records []string
 	for _, path := range paths {
-		others, err := out.readLines(path)
+		others, err := sample.readLines(path)
 		if err != nil {
 			return nil, err
 		}
 		records = append(records, others...)
 	}
-	if len(records) > 0 && len(out.Items) < maxItems {
-		out.Noun = "record"
-		if err := out.readRecords(ctx, s, records); err != nil {
+	if len(records) > 0 && len(sample.Items) < maxItems {
+		sample.Noun = "record"
+		if err := sample.readRecords(ctx, s, records); err != nil {
 			return nil, err
 		}
 	}
-	if len(out.Items) == 0 {
+	if len(sample.Items) == 0 {
 		return nil, fmt.Errorf(
 			"the sample has no item: name a file of records, of an export, or with an item in DynamoDB JSON in each line")
 	}
-	return out, nil
+	return sample, nil
 }
 
 // readRecords adds the newest image of each record.
-func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []string) error {
+func (sample *Sample) readRecords(ctx context.Context, s cli.Streams, paths []string) error {
 	src, err := replay.Open(replay.Options{
 		Paths: paths, Stdin: s.In, Decoder: record.DecoderOptions{EpochZero: true},
 		Skipped: func(path string, why error) { fmt.Fprintf(s.Err, "left out %s: %v\n", path, why) },
@@ -76,9 +76,9 @@ func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []strin
 			return err
 		}
 		for i := range page.Changes {
-			out.add(&page.Changes[i])
+			sample.add(&page.Changes[i])
 		}
-		if len(out.Items) >= maxItems {
+		if len(sample.Items) >= maxItems {
 			break
 		}
 	}
@@ -87,7 +87,7 @@ func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []strin
 
 // add adds the item of a change. The item is the new image. Without a new image it is the old image, and without both
 // it is the keys.
-func (out *Sample) add(c *record.Change) {
+func (sample *Sample) add(c *record.Change) {
 	m := c.New
 	if !m.Exists() {
 		m = c.Old
@@ -95,16 +95,16 @@ func (out *Sample) add(c *record.Change) {
 	if !m.Exists() {
 		m = c.Keys
 	}
-	if out.Table == "" {
-		out.Table = c.Table
+	if sample.Table == "" {
+		sample.Table = c.Table
 	}
-	if out.Keys == nil {
+	if sample.Keys == nil {
 		for name := range c.Keys.All() {
-			out.Keys = append(out.Keys, name)
+			sample.Keys = append(sample.Keys, name)
 		}
-		slices.Sort(out.Keys)
+		slices.Sort(sample.Keys)
 	}
-	out.Items = append(out.Items, m.Clone())
+	sample.Items = append(sample.Items, m.Clone())
 }
 
 // Scan reads a sample of up to 1,024 items from a table. It reads a page of each segment in turn, so that the sample
@@ -124,26 +124,26 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Sample{Noun: "item", Table: table.Table().Name, Keys: table.Table().Keys}
+	sample := &Sample{Noun: "item", Table: table.Table().Name, Keys: table.Table().Keys}
 	isWholeTable := true
 	for page, err := range Pages(ctx, table, scanSegments) {
 		if err != nil {
 			return nil, err
 		}
 		for i := range page.Changes {
-			out.Items = append(out.Items, page.Changes[i].New.Clone())
+			sample.Items = append(sample.Items, page.Changes[i].New.Clone())
 		}
-		if len(out.Items) >= maxScanned {
+		if len(sample.Items) >= maxScanned {
 			isWholeTable = false
 			break
 		}
 	}
-	if len(out.Items) == 0 {
+	if len(sample.Items) == 0 {
 		return nil, fmt.Errorf("the table %s has no items to learn from", name)
 	}
-	fmt.Fprintf(s.Err, "read %s of the table %s, %s, for %g read units\n", cli.Count(len(out.Items), "item"), out.Table,
+	fmt.Fprintf(s.Err, "read %s of the table %s, %s, for %g read units\n", cli.Count(len(sample.Items), "item"), sample.Table,
 		cli.Choose(isWholeTable, "which are all", "which has more"), table.Units())
-	return out, nil
+	return sample, nil
 }
 
 // Pages yields the decoded pages of a snapshot, which consists of parts, such as the segments of a scan. Up to width

@@ -31,74 +31,74 @@ type Flags struct {
 	Telemetry *telemetry.Telemetry // traces calls to real stores; nil: no traces. StartTelemetry sets it
 }
 
-// Add adds --local and --live to c. folder is the help text of --local.
-func (t *Flags) Add(c *cobra.Command, folder string) {
-	t.add(c.Flags(), folder)
+// Add adds --local and --live to c. localHelp is the help text of --local.
+func (f *Flags) Add(c *cobra.Command, localHelp string) {
+	f.add(c.Flags(), localHelp)
 	_ = c.MarkFlagDirname("local")
 }
 
 // AddPersistent is [Flags.Add] for c and its subcommands.
-func (t *Flags) AddPersistent(c *cobra.Command, folder string) {
-	t.add(c.PersistentFlags(), folder)
+func (f *Flags) AddPersistent(c *cobra.Command, localHelp string) {
+	f.add(c.PersistentFlags(), localHelp)
 	_ = c.MarkPersistentFlagDirname("local")
 }
 
-func (t *Flags) add(f interface {
+func (f *Flags) add(set interface {
 	StringVar(p *string, name, value, usage string)
 	BoolVar(p *bool, name string, value bool, usage string)
-}, folder string) {
-	f.StringVar(&t.Local, "local", "", folder)
-	f.BoolVar(&t.Live, "live", false,
+}, localHelp string) {
+	set.StringVar(&f.Local, "local", "", localHelp)
+	set.BoolVar(&f.Live, "live", false,
 		"use the configured real stores, with the AWS credentials of this shell")
 }
 
 // AddCreate adds --create.
-func (t *Flags) AddCreate(c *cobra.Command) {
-	c.Flags().BoolVar(&t.Create, "create", false,
+func (f *Flags) AddCreate(c *cobra.Command) {
+	c.Flags().BoolVar(&f.Create, "create", false,
 		"with --live: create missing tables, buckets, queues, topics, buses and indexes")
 }
 
 // Check returns a usage error unless exactly one of --local and --live is set.
-func (t *Flags) Check() error {
+func (f *Flags) Check() error {
 	switch {
-	case t.Local != "" && t.Live:
+	case f.Local != "" && f.Live:
 		return cli.Usagef("--local and --live cannot be combined: embedded stores in a folder, or the real ones")
-	case t.Local == "" && !t.Live:
+	case f.Local == "" && !f.Live:
 		return cli.Usagef(
 			"say which stores: --local DIR for embedded ones in a folder, --live for the real ones that the configuration names")
-	case t.Create && !t.Live:
+	case f.Create && !f.Live:
 		return cli.Usagef("--create needs --live: a --local folder is created without it")
 	}
 	return nil
 }
 
-// Load reads a configuration file and checks the flags.
-func (t *Flags) Load(file string) (*config.Config, error) {
+// LoadConfig reads a configuration file and checks the flags.
+func (f *Flags) LoadConfig(file string) (*config.Config, error) {
 	cfg, err := cli.LoadConfig(file)
 	if err != nil {
 		return nil, err
 	}
-	return cfg, t.Check()
+	return cfg, f.Check()
 }
 
 // CommandLine returns -c FILE and either --live or --local DIR, with the values of this command line. Messages add them
 // to the commands that they suggest.
-func (t *Flags) CommandLine(cfg *config.Config) string {
-	return "-c " + cfg.File + " " + cli.Choose(t.Live, "--live", "--local "+t.Local)
+func (f *Flags) CommandLine(cfg *config.Config) string {
+	return "-c " + cfg.File + " " + cli.Choose(f.Live, "--live", "--local "+f.Local)
 }
 
 // LambdaReads reports whether Lambda functions read the stream: the stores are real, and the file has no leases.
-func (t *Flags) LambdaReads(cfg *config.Config) bool { return t.Live && cfg.Leases == nil }
+func (f *Flags) LambdaReads(cfg *config.Config) bool { return f.Live && cfg.Leases == nil }
 
 // BackfillSource returns the flags that name a source of a backfill, for the commands that messages suggest. The source
 // is a scan if there is only one real table, otherwise an archive. Without leases a Lambda function reads the stream,
 // so the flags also name the function.
-func (t *Flags) BackfillSource(cfg *config.Config) string {
+func (f *Flags) BackfillSource(cfg *config.Config) string {
 	source := "--archive PATH"
-	if t.Live && len(cfg.Source.Tables) <= 1 {
+	if f.Live && len(cfg.Source.Tables) <= 1 {
 		source = "--scan"
 	}
-	if t.LambdaReads(cfg) {
+	if f.LambdaReads(cfg) {
 		source += " --function NAME --lag TIME"
 	}
 	return source
@@ -132,28 +132,28 @@ func (c *Closers) Close() error {
 	return errors.Join(errs...)
 }
 
-// Open opens the stores. With --live it first prints the names of the stores to w. With --local it makes cfg the owner
-// of the folder. If fresh is set, it empties the folder first.
-func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
-	if t.Live {
-		return openLive(ctx, cfg, w, t.Telemetry, t.Options(w)...)
+// Open opens the stores. With --live it first prints the names of the stores to w. With --local it claims the folder
+// for the pipeline of cfg. If fresh is set, it empties the folder first.
+func (f *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
+	if f.Live {
+		return openLive(ctx, cfg, w, f.Telemetry, f.Options(w)...)
 	}
-	return t.OpenLocal(cfg, w, fresh)
+	return f.OpenLocal(cfg, w, fresh)
 }
 
 // OpenLocal makes cfg the owner of the --local folder, and opens the stores in the folder. If fresh is set, it empties
 // the folder first. With ReadOnly it changes nothing in the folder, which must have cfg as its owner. Warnings about
 // files of the folder go to w.
-func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
+func (f *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
 	opts := []local.Option{local.WithLogger(cli.NewWarnLogger(w, false))}
-	if t.ReadOnly {
+	if f.ReadOnly {
 		opts = append(opts, local.LookOnly())
 	}
-	opened, err := local.Open(t.Local, opts...)
+	opened, err := local.Open(f.Local, opts...)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.claimFolder(cfg, fresh); err != nil {
+	if err := f.claimFolder(cfg, fresh); err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
 	return &Stores{opened, Closers{opened.Close}}, nil
@@ -161,53 +161,53 @@ func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores,
 
 // claimFolder makes cfg the owner of the --local folder, and notes its sensitive attributes. With ReadOnly it only
 // checks the owner.
-func (t *Flags) claimFolder(cfg *config.Config, fresh bool) error {
-	if t.ReadOnly {
-		return checkOwner(t.Local, cfg)
+func (f *Flags) claimFolder(cfg *config.Config, fresh bool) error {
+	if f.ReadOnly {
+		return checkOwner(f.Local, cfg)
 	}
-	if err := claimLocal(t.Local, cfg, fresh); err != nil {
+	if err := claimLocal(f.Local, cfg, fresh); err != nil {
 		return err
 	}
-	return addSensitive(t.Local, cfg)
+	return addSensitive(f.Local, cfg)
 }
 
 // Options returns the options to open real stores. The stores print warnings to w.
-func (t *Flags) Options(w io.Writer) []aws.Option {
+func (f *Flags) Options(w io.Writer) []aws.Option {
 	opts := []aws.Option{aws.WithLogger(cli.NewWarnLogger(w, false))}
-	if t.Create {
+	if f.Create {
 		opts = append(opts, aws.Create())
 	}
-	if t.ReadOnly {
+	if f.ReadOnly {
 		opts = append(opts, aws.LookOnly())
 	}
 	return opts
 }
 
-// OpenWritten is [Flags.Open] for a command that works on the output of earlier runs. It returns an error if the
+// OpenExisting is [Flags.Open] for a command that works on the output of earlier runs. It returns an error if the
 // --local folder does not exist.
-func (t *Flags) OpenWritten(ctx context.Context, cfg *config.Config, w io.Writer) (*Stores, error) {
-	if !t.Live {
-		if err := CheckLocalFolder(t.Local); err != nil {
+func (f *Flags) OpenExisting(ctx context.Context, cfg *config.Config, w io.Writer) (*Stores, error) {
+	if !f.Live {
+		if err := CheckLocalFolder(f.Local); err != nil {
 			return nil, err
 		}
 	}
-	return t.Open(ctx, cfg, w, false)
+	return f.Open(ctx, cfg, w, false)
 }
 
 // Assemble builds the pipeline of cfg with opened as its stores. The caller must call [Flags.StartTelemetry] before.
-func (t *Flags) Assemble(
+func (f *Flags) Assemble(
 	ctx context.Context, cfg *config.Config, opened sinks.Stores, log *slog.Logger, opts ...sinks.Option,
 ) (*pipeline.Pipeline, error) {
-	return sinks.Assemble(ctx, cfg, opened, append(opts, sinks.WithLogger(log), sinks.WithCommands(t.CommandLine(cfg)),
-		sinks.WithTelemetry(t.Telemetry.Tracer, t.Telemetry.Meter))...)
+	return sinks.Assemble(ctx, cfg, opened, append(opts, sinks.WithLogger(log), sinks.WithCommands(f.CommandLine(cfg)),
+		sinks.WithTelemetry(f.Telemetry.Tracer, f.Telemetry.Meter))...)
 }
 
 // Hint returns err, an error of [Flags.Assemble]. If --fresh can help, the returned error also says so.
-func (t *Flags) Hint(err error) error {
+func (f *Flags) Hint(err error) error {
 	_, isChanged := errors.AsType[*sinks.ChangedError](err)
 	freshHelps := isChanged || errors.Is(err, sinks.ErrNotEmpty)
-	if t.Live || !freshHelps {
+	if f.Live || !freshHelps {
 		return err
 	}
-	return fmt.Errorf("%w (--fresh empties %s first)", err, t.Local)
+	return fmt.Errorf("%w (--fresh empties %s first)", err, f.Local)
 }

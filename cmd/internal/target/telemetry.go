@@ -21,28 +21,28 @@ const telemetryTimeout = 3 * time.Second
 // destination to log. EMF documents, which are metrics in log lines, go to emf; if emf is nil, there are none. The
 // caller must call end, which exports the remaining data. If an export fails, end prints that, and the command does not
 // fail.
-func (t *Flags) StartTelemetry(
+func (f *Flags) StartTelemetry(
 	ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool,
 ) (end func(), err error) {
 	metrics := cfg.Metrics
 	if metrics == config.MetricsEMF && emf == nil {
 		metrics = config.MetricsNone
 	}
-	t.Telemetry, err = telemetry.Start(ctx, telemetry.Options{
+	f.Telemetry, err = telemetry.Start(ctx, telemetry.Options{
 		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.NewWarnLogger(log, verbose),
-		Patience: telemetryTimeout, Scrape: t.Scrape,
+		Patience: telemetryTimeout, Scrape: f.Scrape,
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case t.Telemetry.Enabled():
-		fmt.Fprintf(log, "telemetry: %s\n", t.Telemetry)
-	case metrics == config.MetricsOTLP && t.Scrape == nil:
+	case f.Telemetry.Enabled():
+		fmt.Fprintf(log, "telemetry: %s\n", f.Telemetry)
+	case metrics == config.MetricsOTLP && f.Scrape == nil:
 		fmt.Fprintf(log, "telemetry: %s has metrics: otlp, and none are exported: set OTEL_EXPORTER_OTLP_ENDPOINT\n",
 			cfg.File)
 	}
 	return func() {
-		if err := t.Telemetry.Shutdown(context.WithoutCancel(ctx)); err != nil {
+		if err := f.Telemetry.Shutdown(context.WithoutCancel(ctx)); err != nil {
 			fmt.Fprintf(log, "telemetry: the last of it may be missing: %v\n", err)
 		}
 	}, nil

@@ -13,7 +13,7 @@ import (
 // Options configure what the functions of this package print.
 type Options struct {
 	Pushdown pushdown.Options
-	Runner   policy.Runner // for Policies: who gets the rights; for CloudFormation: a consumer also gets a lease table
+	Runner   policy.Runner // runs the pipeline: Policies prints its rights; a consumer also gets a lease table
 	Redrive  bool          // the policies also allow redrives of dead letters
 
 	// Code is the folder or archive with the function's bootstrap. Default: tablewake-lambda.zip
@@ -22,7 +22,7 @@ type Options struct {
 	Environment []Variable
 	// Example adds the resources of deploy/example: tables, a bucket, a build from this tree.
 	Example bool
-	// Names and Pipeline are references that replace names of the configuration in ARNs. Default: the names themselves
+	// Names and Pipeline replace names in ARNs; see [policy.Options].
 	Names    map[string]string
 	Pipeline string
 }

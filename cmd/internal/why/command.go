@@ -76,7 +76,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	o.ReadOnly = true
-	opened, err := o.OpenWritten(ctx, cfg, s.Err)
+	opened, err := o.OpenExisting(ctx, cfg, s.Err)
 	if err != nil {
 		return err
 	}

@@ -35,21 +35,21 @@ func (s *Store) checkIfMatch(ctx context.Context) error {
 	return s.checkCondition(ctx, s.matchProven, ifMatch)
 }
 
-// checkCondition checks once that the server refuses to write the probe because of the condition in the header. known
-// holds the result of earlier checks. A call takes the result out while it checks, so that concurrent calls wait for
-// the first check.
-func (s *Store) checkCondition(ctx context.Context, known chan bool, header string) error {
+// checkCondition checks, unless that is proven, that the server refuses to write the probe because of the condition in
+// the header. The channel is a lock, and holds one value: whether an earlier check has proved it. A call takes the
+// value while it checks, and then puts the new value back.
+func (s *Store) checkCondition(ctx context.Context, provenLock chan bool, header string) error {
 	var proven bool
 	select {
-	case proven = <-known:
+	case proven = <-provenLock:
 	case <-ctx.Done():
 		return pipeline.Transient(context.Cause(ctx))
 	}
-	defer func() { known <- proven }()
+	defer func() { provenLock <- proven }()
 	if proven {
 		return nil
 	}
-	for range 2 { // if the probe is missing, the server must refuse the second write
+	for range 2 { // the first write may create the probe; then the server must refuse the second one
 		err := s.writeProbe(ctx, header)
 		if exists(err) {
 			proven = true

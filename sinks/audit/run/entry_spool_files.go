@@ -20,7 +20,7 @@ const (
 	buckets = 64
 	// bucketBuffer is the number of bytes that a bucket collects before it writes them.
 	bucketBuffer = 8 << 10
-	// maxRecord limits the length of a record: a place and a key of an item have at most a few kilobytes.
+	// maxRecord is more than the length of any record, which has a place and a key of an item.
 	maxRecord = 1 << 20
 )
 
@@ -33,8 +33,8 @@ type spool struct {
 }
 
 // openSpool opens the spool in a folder, and creates the folder if it is missing. lengths has the lengths of the files
-// at the last checkpoint. openSpool cuts the files to these lengths, because later records are written again. If
-// lengths is nil, the files become empty.
+// at the last checkpoint. openSpool cuts the files to these lengths, because later records are written again. A file of
+// length 0 is opened and cut only when its first record is written. If lengths is nil, all files have length 0.
 func openSpool(dir string, lengths []int64) (*spool, error) {
 	if err := private.MkdirAll(dir); err != nil {
 		return nil, err
@@ -118,8 +118,7 @@ func (s *spool) size() (n int64) {
 	return n
 }
 
-// each calls do with each record of a file, in the order of add. do must not keep the record. The caller must call
-// flush first.
+// each calls do with each record of a file, in the order of add. do must not keep the record. Call flush first.
 func (s *spool) each(i int, do func(record []byte) error) error {
 	if s.files[i] == nil {
 		return nil
@@ -149,14 +148,14 @@ func (s *spool) each(i int, do func(record []byte) error) error {
 
 // close closes the files, and keeps them. It may be called again.
 func (s *spool) close() error {
-	var errs []error
+	var failures []error
 	for i, f := range s.files {
 		if f != nil {
-			errs = append(errs, f.Close())
+			failures = append(failures, f.Close())
 			s.files[i] = nil
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(failures...)
 }
 
 // remove closes and deletes the files.

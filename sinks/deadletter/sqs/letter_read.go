@@ -46,7 +46,7 @@ func (s *Store) readMessages(ctx context.Context) iter.Seq2[pipeline.DeadLetter,
 		for more := true; more; {
 			received, ok := r.letterAt(next)
 			if !ok {
-				if more, err = s.receiveMore(ctx, r, started); err != nil {
+				if more, err = s.receiveOrWait(ctx, r, started); err != nil {
 					yield(pipeline.DeadLetter{}, err)
 					return
 				}
@@ -64,13 +64,13 @@ func (s *Store) readMessages(ctx context.Context) iter.Seq2[pipeline.DeadLetter,
 	}
 }
 
-// receiveMore receives once. more is false if the queue is empty and no other reader has messages.
-func (s *Store) receiveMore(ctx context.Context, r *reader, started time.Time) (more bool, err error) {
-	// One check is enough. A reader that starts later sees the messages of this reader, and must wait.
+// receiveOrWait receives messages, or waits for those of another reader. more is false if there are no others.
+func (s *Store) receiveOrWait(ctx context.Context, r *reader, started time.Time) (more bool, err error) {
+	// A reader that once was alone needs no further check: readers that start later wait for its messages.
 	needsCheck := !r.alone.Load()
-	more, err = s.receive(ctx, r)
-	if more || err != nil || !needsCheck {
-		return more, err
+	received, err := s.receiveMessages(ctx, r)
+	if received || err != nil || !needsCheck {
+		return received, err
 	}
 	isAlone, err := s.isOnlyReader(ctx, r)
 	if err != nil {
@@ -133,9 +133,9 @@ func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
 	return !known || n <= r.messageCount(), nil
 }
 
-// receive makes one ReceiveMessage call, and adds the messages to r. more is false if the queue is empty. It is also
-// false if SQS allows no more invisible messages; then the next Read gets the rest.
-func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
+// receiveMessages makes one ReceiveMessage call, and adds the messages to r. received is false if the queue is empty,
+// or if SQS allows no more invisible messages. In the second case the next Read gets the rest.
+func (s *Store) receiveMessages(ctx context.Context, r *reader) (received bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
 		QueueUrl: &s.address.URL, MaxNumberOfMessages: queue.MaxEntries,
 		VisibilityTimeout: seconds(s.Visibility), WaitTimeSeconds: int32(s.Poll / time.Second),
@@ -152,8 +152,8 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	return len(out.Messages) > 0, err
 }
 
-// addMessage adds a message to r. It returns an error if the message is not a letter, and then adds it as a foreign
-// message.
+// addMessage adds a message to r: as a letter, or, with an empty id, as a foreign message. A letter of another pipeline
+// is foreign. So is a message that is no letter, for which addMessage also returns an error.
 func (s *Store) addMessage(r *reader, m types.Message) error {
 	h := handle{message: aws.ToString(m.MessageId), receipt: aws.ToString(m.ReceiptHandle)}
 	line, err := decode(aws.ToString(m.Body))
@@ -179,8 +179,8 @@ func (s *Store) messageError(h handle, err error) error {
 	return fmt.Errorf("the message %s of the queue %s: %w", h.message, s.address.Name, err)
 }
 
-// verifyAnswer makes the SDK accept only a JSON object. Without it the SDK takes an empty body for SQS's answer that
-// there is no message.
+// verifyAnswer makes the SDK accept only a JSON object. Otherwise it takes an empty body for an answer without
+// messages.
 func verifyAnswer(o *sqs.Options) { o.HTTPClient = awshttp.Verify(o.HTTPClient) }
 
 // seconds returns d in whole seconds, at least 1.

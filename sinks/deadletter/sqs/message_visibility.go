@@ -79,7 +79,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	}
 	handles, allKnown := r.handlesOf(ids)
 	for !allKnown {
-		more, err := s.receive(ctx, r)
+		more, err := s.receiveMessages(ctx, r)
 		if err != nil {
 			return err
 		}

@@ -27,21 +27,20 @@ func (s *Store) Apply(ctx context.Context, mutations []search.Mutation) ([]searc
 		}
 	}
 	results := make([]search.Result, len(mutations))
-	if err := s.write(ctx, func(t *tx) error { return t.apply(ctx, mutations, parsed, results) }); err != nil {
+	if err := s.transact(ctx, func(t *tx) error { return t.apply(ctx, mutations, parsed, results) }); err != nil {
 		return nil, err
 	}
 	return results, nil
 }
 
-// write runs do in a transaction.
-func (s *Store) write(ctx context.Context, do func(t *tx) error) error {
+// transact runs do in a transaction.
+func (s *Store) transact(ctx context.Context, do func(t *tx) error) error {
 	return s.db.Write(ctx, func(w *sqlite.Writer) error {
-		// Each statement with a cancellable context costs a goroutine. So the context is not passed on, and loops check
-		// it.
+		// A cancellable context costs a goroutine for each statement. So statements get this one, and loops check ctx.
 		t := &tx{Writer: w, store: s, ctx: context.WithoutCancel(ctx)}
 		err := w.Transact(t.ctx, func() error { return do(t) })
 		if err != nil {
-			clear(s.paths) // the transaction that assigned the numbers was rolled back
+			clear(s.paths) // they may have numbers that were assigned in this transaction, which is rolled back
 		}
 		return err
 	})
@@ -50,17 +49,17 @@ func (s *Store) write(ctx context.Context, do func(t *tx) error) error {
 // tx is a transaction that writes documents.
 type tx struct {
 	*sqlite.Writer
-	store *Store
-	ctx   context.Context // cannot be cancelled
-	free  int64           // the number of the next new document; 0: not read yet
-	changes
+	store   *Store
+	ctx     context.Context // cannot be cancelled
+	nextDoc int64           // number of the next new document; 0: not read yet
+	changes changes
 }
 
 // stored is the stored version of a document.
 type stored struct {
 	doc     int64 // number of the document; 0: nothing is stored
 	version record.Version
-	void    bool
+	void    bool // of a tombstone: no document could be made of the item
 	birth   string
 	entries []byte
 }
@@ -84,21 +83,22 @@ func (t *tx) apply(ctx context.Context, mutations []search.Mutation, parsed []fi
 		}
 	}
 	coalesced.Share(mutations, results)
-	return t.flush(t)
+	return t.changes.flush(t)
 }
 
-// applyToIndex writes the mutations at the given positions, all of one index.
+// applyToIndex writes the mutations at the given positions, all of one index. A mutation that does not replace the
+// stored version is superseded, unless it is the stored version itself.
 func (t *tx) applyToIndex(
 	ctx context.Context, name string, positions []int, mutations []search.Mutation, parsed []fields,
 	results []search.Result,
 ) error {
-	index, foreign, err := t.store.ensureIndex(t.ctx, t.Writer, name)
+	index, foreignErr, err := t.store.ensureIndex(t.ctx, t.Writer, name)
 	if err != nil {
 		return err
 	}
-	if foreign != nil {
+	if foreignErr != nil {
 		for _, i := range positions {
-			results[i].Err = foreign
+			results[i].Err = foreignErr
 		}
 		return nil
 	}
@@ -110,19 +110,19 @@ func (t *tx) applyToIndex(
 	for _, i := range positions {
 		m := &mutations[i]
 		current, isStored := storedByID[m.ID]
-		if isStored && current.birth != m.Birth {
+		isObsolete := isStored && !m.Replaces(current.version, current.void)
+		switch {
+		case isStored && current.birth != m.Birth:
 			return state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
-		}
-		if isStored && !m.Replaces(current.version, current.void) {
-			if m.Version != current.version {
-				results[i].Outcome = pipeline.Superseded
-			}
+		case isObsolete && m.Version == current.version:
+			continue // the mutation was written before
+		case isObsolete:
+			results[i].Outcome = pipeline.Superseded
 			continue
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return sqlite.CanceledError(ctx)
 		}
-		if err := t.write(index, m, parsed[i], current, writeChanged); err != nil {
+		if err := t.replace(index, m, parsed[i], current, writeChanged); err != nil {
 			return err
 		}
 	}
@@ -156,8 +156,8 @@ func (t *tx) read(index int64, mutations []search.Mutation, positions []int) (ma
 
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
 
-// write replaces a document, and collects the words and values that change.
-func (t *tx) write(index int64, m *search.Mutation, docFields fields, current stored, mode writeMode) error {
+// replace writes a document, and collects the changed words and values in t.changes.
+func (t *tx) replace(index int64, m *search.Mutation, docFields fields, current stored, mode writeMode) error {
 	doc := current.doc
 	if doc == 0 {
 		var err error
@@ -166,11 +166,11 @@ func (t *tx) write(index int64, m *search.Mutation, docFields fields, current st
 		}
 	}
 
-	was, err := parseEntries(current.entries)
+	oldEntries, err := parseEntries(current.entries)
 	if err != nil {
 		return t.store.db.Damaged("the document "+m.ID, err)
 	}
-	entries, err := t.diff(t, index, doc, was, docFields, mode)
+	entries, err := t.changes.diff(t, index, doc, oldEntries, docFields, mode)
 	if err != nil {
 		return err
 	}
@@ -185,17 +185,17 @@ func (t *tx) write(index int64, m *search.Mutation, docFields fields, current st
 
 // newDoc returns the number for a new document.
 func (t *tx) newDoc() (int64, error) {
-	if t.free == 0 {
+	if t.nextDoc == 0 {
 		var last int64
 		if _, err := t.QueryRow(t.ctx, lastDoc, nil, &last); err != nil {
 			return 0, err
 		}
-		t.free = last + 1
+		t.nextDoc = last + 1
 	}
-	if t.free > mostDoc {
+	if t.nextDoc > mostDoc {
 		return 0, pipeline.Fatal(errTooMany)
 	}
-	doc := t.free
-	t.free++
+	doc := t.nextDoc
+	t.nextDoc++
 	return doc, nil
 }

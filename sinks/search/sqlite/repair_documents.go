@@ -25,7 +25,7 @@ func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRe
 		}
 	}
 
-	err := s.write(ctx, func(t *tx) error {
+	err := s.transact(ctx, func(t *tx) error {
 		for i := range repairs {
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
@@ -38,7 +38,7 @@ func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRe
 				return err
 			}
 		}
-		return t.flush(t)
+		return t.changes.flush(t)
 	})
 	if err != nil {
 		return nil, err
@@ -50,12 +50,12 @@ func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRe
 func (t *tx) repair(
 	expected *search.StoredDocument, m *search.Mutation, docFields fields,
 ) (result search.Result, err error) {
-	index, foreign, err := t.store.ensureIndex(t.ctx, t.Writer, m.Index)
+	index, foreignErr, err := t.store.ensureIndex(t.ctx, t.Writer, m.Index)
 	if err != nil {
 		return result, err
 	}
-	if foreign != nil {
-		return search.Result{Err: foreign}, nil //nolint:nilerr // the error of one document fails no other
+	if foreignErr != nil {
+		return search.Result{Err: foreignErr}, nil //nolint:nilerr // the error of one document fails no other
 	}
 
 	current, doc, err := t.readWhole(index, m.ID)
@@ -68,7 +68,7 @@ func (t *tx) repair(
 	if !doc.Matches(expected) {
 		return search.Result{Overtaken: true}, nil
 	}
-	return result, t.write(index, m, docFields, current, rewriteAll)
+	return result, t.replace(index, m, docFields, current, rewriteAll)
 }
 
 // readWhole returns the stored document in two forms: for a write, and for a comparison.

@@ -114,9 +114,9 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 	return Put(db.table, item, unchanged), nil
 }
 
-// setGuard returns the action that replaces a guard by next. The condition is that the stored guard has the expected
+// guardAction returns the action that replaces a guard by next. The condition is that the stored guard has the expected
 // version and void flag. A guard is void if no row could be made of its change. A guard without a row expires.
-func (db *DB) setGuard(
+func (db *DB) guardAction(
 	t state.Target, source item.Key, expected record.Version, expectedVoid bool, next state.Guard,
 ) Action {
 	item := itemRecord(db.GuardRef(t, source), source, Item{attrRow: S(string(next.Row))})

@@ -9,8 +9,8 @@ import (
 // MergedWrite merges several ItemWrites into one transaction. An ItemWrite replaces the guard of one item, and the
 // item's claims on rows. A claim is an item's request for a row. Each ItemWrite may build on the ItemWrites before it.
 // The transaction has one action for each guard, owner record and claim, because DynamoDB refuses two actions on one
-// item. The transaction writes the state after the last ItemWrite. It writes nothing if the guards and revisions that
-// the first ItemWrites expect are no longer stored. The caller adds an action for each row of Rows.
+// item. The transaction writes the state after the last ItemWrite. It writes nothing if a guard or a revision has
+// changed since the ItemWrites were planned. The caller adds an action for each row of Rows.
 type MergedWrite struct {
 	db     *DB
 	target state.Target
@@ -23,7 +23,7 @@ type MergedWrite struct {
 type guardChange struct {
 	source       item.Key
 	expected     record.Version // version of the guard that was read
-	expectedVoid bool           // Void of the guard that was read
+	expectedVoid bool           // the guard that was read is void
 	next         state.Guard
 }
 
@@ -157,20 +157,20 @@ func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
 	}
 
 	for _, g := range m.guards {
-		add("the guard of an item", m.db.setGuard(m.target, g.source, g.expected, g.expectedVoid, g.next))
+		add("the guard of an item", m.db.guardAction(m.target, g.source, g.expected, g.expectedVoid, g.next))
 	}
 	for i := range m.rows {
 		r := &m.rows[i]
-		add("the owner of a row", m.setOwner(r))
+		add("the owner of a row", m.ownerAction(r))
 		for n := range r.claims {
-			add("a claim on a row", m.setClaim(r.Row, &r.claims[n]))
+			add("a claim on a row", m.claimAction(r.Row, &r.claims[n]))
 		}
 	}
 	return actions, subjects
 }
 
-// setClaim returns the action that replaces or deletes the claim of an item on a row.
-func (m *MergedWrite) setClaim(row state.Row, c *claimChange) Action {
+// claimAction returns the action that replaces or deletes the claim of an item on a row.
+func (m *MergedWrite) claimAction(row state.Row, c *claimChange) Action {
 	ref := m.db.ClaimRef(m.target, row, c.source)
 	if c.next.Source == "" {
 		return Delete(ref, Condition{})
@@ -178,9 +178,8 @@ func (m *MergedWrite) setClaim(row state.Row, c *claimChange) Action {
 	return Put(ref.Table, claimItem(ref.Key, &c.next), Condition{})
 }
 
-// setOwner returns the action that replaces or deletes the owner record of a row, on condition that it still has the
-// revision that was read.
-func (m *MergedWrite) setOwner(r *RowChange) Action {
+// ownerAction returns the action that replaces or deletes the owner record of a row, unless its revision has changed.
+func (m *MergedWrite) ownerAction(r *RowChange) Action {
 	ref := m.db.OwnerRef(m.target, r.Row)
 	unchanged := notStored
 	if r.expected != "" {

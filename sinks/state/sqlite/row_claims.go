@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// readRowClaims returns the claims on rows (requests of items for rows) and the owners of rows. It also returns
-	// owners without claims and claims without an owner. Such rows are damaged, and the next write repairs them. The
-	// table of owners is named seats, and its column with the owner is named holder.
+	// readRowClaims returns the owners of rows, and the claims of items on rows. In a damaged row an owner has no
+	// claim, or claims have no owner. It is also returned, and the next write repairs it. The tables have older names:
+	// _tws_seats has an owner record for each row, and holder is the owner.
 	readRowClaims = `SELECT j.key, ifnull(s.revision, ''), ifnull(s.holder, ''), ifnull(c.item, ''), ifnull(c.version, ''), ifnull(c.time, 0), ifnull(c.attributes, '')
 FROM json_each(?1) j LEFT JOIN "_tws_seats" s ON s.target = ?2 AND s.row = j.value LEFT JOIN "_tws_claims" c ON c.target = ?2 AND c.row = j.value
 WHERE s.row IS NOT NULL OR c.item IS NOT NULL`
@@ -67,7 +67,7 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 }
 
 // ContestedRows yields the rows of a target on which claims wait, in order, as of the start of the read. An error ends
-// the sequence.
+// the sequence. The query returns each waiting claim, row by row, so a row is complete when the next row begins.
 func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
 	scan := func(rows *sql.Rows) (r state.ContestedRow, err error) {
 		r.Waiting = make([]item.Key, 1)
@@ -98,28 +98,30 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 
 // SetClaims changes the guard of an item and its claims, within a transaction. It returns false if the guard or the
 // claims on a row are not as expected. The caller then rolls the transaction back.
-func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrite) (bool, error) {
-	if ok, err := w.setGuard(ctx, target, iw); err != nil || !ok {
+func (w *Writer) SetClaims(ctx context.Context, target int64, write *state.ItemWrite) (bool, error) {
+	if ok, err := w.setGuard(ctx, target, write); err != nil || !ok {
 		return false, err
 	}
-	for i := range iw.Rows {
-		if ok, err := w.setClaim(ctx, target, iw.Source, &iw.Rows[i]); err != nil || !ok {
+	for i := range write.Rows {
+		if ok, err := w.setClaim(ctx, target, write.Source, &write.Rows[i]); err != nil || !ok {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// setClaim changes the claim of an item on a row. It returns false if the stored revision is not rw.Expected.
-func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw *state.RowClaimsWrite) (bool, error) {
-	row := string(rw.Row)
+// setClaim changes an item's claim on a row, and the row's owner. It returns false if the revision is not as expected.
+func (w *Writer) setClaim(
+	ctx context.Context, target int64, source item.Key, write *state.RowClaimsWrite,
+) (bool, error) {
+	row := string(write.Row)
 	var revision string
 	_, err := w.QueryRow(ctx, readRevision, []any{target, row}, &revision)
-	if err != nil || revision != rw.Expected {
+	if err != nil || revision != write.Expected {
 		return false, err
 	}
 
-	if c := &rw.Claim; c.Source == "" {
+	if c := &write.Claim; c.Source == "" {
 		err = w.Exec(ctx, deleteClaim, target, row, string(source))
 	} else {
 		err = w.Exec(ctx, writeClaim, target, row, string(c.Source), c.Version.String(), c.Time.UnixNano(),
@@ -129,10 +131,10 @@ func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw
 		return false, err
 	}
 
-	if rw.Revision == "" {
+	if write.Revision == "" {
 		err = w.Exec(ctx, deleteOwner, target, row)
 	} else {
-		err = w.Exec(ctx, writeOwner, target, row, rw.Revision, string(rw.Owner.Source))
+		err = w.Exec(ctx, writeOwner, target, row, write.Revision, string(write.Owner.Source))
 	}
 	return err == nil, err
 }

@@ -21,7 +21,7 @@ var (
 // groupChunk is the number of groups that one transaction reads with their members.
 const groupChunk = 100
 
-// ListGroups yields the groups whose rows are in the table, and then the groups of the state whose rows are missing.
+// ListGroups yields the groups of the rows in the table, and then the groups of the state whose rows are missing there.
 func (s *Store) ListGroups(
 	ctx context.Context, t view.Target, values []view.Value, l state.Listing,
 ) iter.Seq2[view.Group, error] {
@@ -29,20 +29,22 @@ func (s *Store) ListGroups(
 		row, err := state.MakeRow(r.PK, r.SK)
 		return row, true, err
 	})
-	return seq.Concat(
-		s.listGroups(ctx, t, values, rows, func(view.Group) bool { return true }),
-		s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l), func(g view.Group) bool { return !g.Item.Exists() }))
+	const all, onlyMissing = false, true
+	return seq.Concat(s.listGroups(ctx, t, values, rows, all),
+		s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l), onlyMissing))
 }
 
-// listGroups yields those groups of rows for which wanted returns true.
+// listGroups yields the groups of rows. If onlyMissing is set, it leaves out the groups whose rows are in the table.
 func (s *Store) listGroups(
-	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error],
-	wanted func(view.Group) bool,
+	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error], onlyMissing bool,
 ) iter.Seq2[view.Group, error] {
 	groups := seq.MapChunks(rows, groupChunk, func(chunk []state.Row) ([]view.Group, error) {
 		return s.ReadGroups(ctx, t, values, chunk)
 	})
-	return seq.Map(groups, func(g view.Group) (view.Group, bool, error) { return g, g.Row != "" && wanted(g), nil })
+	return seq.Map(groups, func(g view.Group) (view.Group, bool, error) {
+		isWanted := g.Row != "" && !(onlyMissing && g.Item.Exists())
+		return g, isWanted, nil
+	})
 }
 
 // ReadGroups reads the groups in one transaction. If the row of a group is missing in the table, the Group has no Item.
@@ -77,8 +79,7 @@ type groupReader struct {
 	groups []view.Group // the result: the group of each row, in the order of rows
 }
 
-// readStates sets the fields that come from the state, in the groups at indexes. The rows of these groups have the
-// given birth.
+// readStates sets the fields that come from the state, in the groups at indexes. The rows of these have this birth.
 func (r *groupReader) readStates(
 	ctx context.Context, tx *sql.Tx, values []view.Value, birth string, indexes []int,
 ) error {
@@ -101,20 +102,20 @@ func (r *groupReader) readStates(
 	return nil
 }
 
-// readRows sets Row, Birth and Item of the groups whose rows are in the table. byBirth has the indexes of the groups,
-// by the birth of their rows. If a row is missing, the index is listed under the birth of the target. If a row belongs
-// to another sink, the index is left out.
+// readRows sets Row, Birth and Item of each group whose row is in the table and no tombstone. byBirth says where the
+// state has the groups: it has their indexes, by the birth of the row, or by the birth of the target if the row is
+// missing. The group of another sink's row has no index in it.
 func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[string][]int, err error) {
 	t := r.target
-	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+
+	query, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+
 		" WHERE pk = ? AND sk = ?")
 	if err != nil {
-		if _, noTable := r.existingTable(ctx, t.Name); errors.Is(noTable, view.ErrNoTable) {
-			return nil, noTable
+		if _, tableErr := r.existingTable(ctx, t.Name); errors.Is(tableErr, view.ErrNoTable) {
+			return nil, tableErr
 		}
 		return nil, r.WrapError("read", err)
 	}
-	defer table.Close()
+	defer query.Close()
 
 	byBirth = make(map[string][]int)
 	derived := derivedChecker{table: t.Table}
@@ -124,7 +125,7 @@ func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[str
 			return nil, err
 		}
 		var stored storedRow
-		err = table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&stored.pipeline, &stored.view, &stored.birth,
+		err = query.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&stored.pipeline, &stored.view, &stored.birth,
 			&stored.item, &stored.attributes)
 		if errors.Is(err, sql.ErrNoRows) {
 			byBirth[t.Birth] = append(byBirth[t.Birth], i)

@@ -11,67 +11,67 @@ import (
 // A table that was restored from a backup may have a row that is older than its tombstone. A repair gives the row the
 // version of the tombstone. So a change that the tombstone refused does not replace the repaired row.
 func checkRepairsBesideTombstones(t *testing.T, s *repairCheck) {
-	for what, next := range map[string]view.Mutation{"a row": putRow(t, "a", "", 0, "right"),
+	for name, next := range map[string]view.Mutation{"a row": putRow(t, "a", "", 0, "right"),
 		"a tombstone": tombstone(t, "a", "", 0)} {
 		for _, newest := range []int{5, 7} {
-			sk := fmt.Sprint(what, newest)
+			sk := fmt.Sprint(name, newest)
 			next.SK = item.StringValue(sk)
-			s.putOverTombstone(sk, newest)
-			wantDone(t, what, s.repair(s.read(next), next))
-			s.wantStored(what, next, next, version(t, newest))
-			s.wantOrder(what, sk, next, newest)
+			s.storeRowAndTombstone(sk, newest)
+			wantDone(t, name, s.repair(s.read(next), next))
+			s.wantStored(name, next, next, version(t, newest))
+			s.wantOrder(name, sk, next, newest)
 		}
 	}
 }
 
-// putOverTombstone stores a row of version 5, and a tombstone of the row in the state. apart is the sequence number of
-// the tombstone's version.
-func (s *repairCheck) putOverTombstone(sk string, apart int) {
+// storeRowAndTombstone stores a row of version 5, and in the state a tombstone of version tombstoneSeq. The tombstone
+// is written while the row is removed, because the store would not keep both.
+func (s *repairCheck) storeRowAndTombstone(sk string, tombstoneSeq int) {
 	apply(s.t, s, s.target, putRow(s.t, "a", sk, 5, "wrong"))
-	putBack := s.Editor.Remove(s.t, s.StateStore, s.target.Table, groupRow(s.t, "a", sk))
-	apply(s.t, s, s.target, tombstone(s.t, "a", sk, apart))
-	putBack()
+	restoreRow := s.Editor.Remove(s.t, s.StateStore, s.target.Table, groupRow(s.t, "a", sk))
+	apply(s.t, s, s.target, tombstone(s.t, "a", sk, tombstoneSeq))
+	restoreRow()
 }
 
-// Tombstones are apart, but a person has put a tombstone at the row's key. A repair writes the row, or moves the
-// tombstone to the state. The state may already have a tombstone of the row.
+// The target keeps tombstones in the state, but a person has put one at the row's key, in place of the row of version
+// 5. A repair writes the row, or moves the tombstone to the state. There the row has no tombstone yet (0), or one of
+// version 4, 5 or 7. The repaired row or tombstone gets the newest version.
 func checkRepairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
-	for _, apart := range []int{0, 4, 5, 7} {
-		for what, next := range map[string]view.Mutation{
+	for _, inState := range []int{0, 4, 5, 7} {
+		for name, next := range map[string]view.Mutation{
 			"a row": putRow(t, "a", "", 0, "right"), "a tombstone": tombstone(t, "a", "", 0),
 		} {
-			sk := fmt.Sprint(what, apart)
-			what = fmt.Sprintf("%s, with a tombstone of %d apart", what, apart)
+			sk := fmt.Sprint(name, inState)
+			name = fmt.Sprintf("%s, with tombstone %d in the state", name, inState)
 			next.SK = item.StringValue(sk)
-			if apart > 0 {
-				s.putOverTombstone(sk, apart)
+			if inState > 0 {
+				s.storeRowAndTombstone(sk, inState)
 			} else {
 				apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
 			}
 			s.Editor.ReplaceByTombstone(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			expected := s.read(next)
 			if !expected.Tombstone || !expected.InPlace || expected.Version != version(t, 5) {
-				t.Fatalf("%s: read is %+v", what, expected)
+				t.Fatalf("%s: read is %+v", name, expected)
 			}
-			wantDone(t, what, s.repair(expected, next))
-			newest := max(5, apart)
-			s.wantStored(what, next, next, version(t, newest))
+			wantDone(t, name, s.repair(expected, next))
+			newest := max(5, inState)
+			s.wantStored(name, next, next, version(t, newest))
 			if s.read(next).InPlace {
-				t.Errorf("%s: the tombstone is at the row's key", what)
+				t.Errorf("%s: the tombstone is at the row's key", name)
 			}
-			wantLost(t, what+" again", s.repair(expected, next))
-			s.wantOrder(what, sk, next, newest)
+			wantLost(t, name+" again", s.repair(expected, next))
+			s.wantOrder(name, sk, next, newest)
 		}
 	}
 }
 
-// wantOrder checks that an older change does not replace the repaired row, and that a newer change does. newest is the
-// version of the row.
-func (s *repairCheck) wantOrder(what, sk string, next view.Mutation, newest int) {
+// wantOrder checks that an older change does not replace the repaired row of version newest, and that a newer one does.
+func (s *repairCheck) wantOrder(name, sk string, next view.Mutation, newest int) {
 	s.t.Helper()
-	wantSuperseded(s.t, what+", then a late change", s, s.target, putRow(s.t, "a", sk, newest-1, "late"))
-	s.wantStored(what+", then a late change", next, next, version(s.t, newest))
+	wantSuperseded(s.t, name+", then a late change", s, s.target, putRow(s.t, "a", sk, newest-1, "late"))
+	s.wantStored(name+", then a late change", next, next, version(s.t, newest))
 	newer := putRow(s.t, "a", sk, 8, "newer")
-	wantApplied(s.t, what+", then a newer change", s, s.target, newer)
-	s.wantStored(what+", then a newer change", next, newer, version(s.t, 8))
+	wantApplied(s.t, name+", then a newer change", s, s.target, newer)
+	s.wantStored(name+", then a newer change", next, newer, version(s.t, 8))
 }
