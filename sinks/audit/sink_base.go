@@ -158,7 +158,7 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 	if c == nil {
 		return fs, nil
 	}
-	hasUnreadChange := b.savedRecords && !isSnapshotState(c) && newestVersion(fs).Compare(c.Version) > 0
+	hasUnreadChange := b.savedRecords && !isSnapshotState(c) && hasNewerChange(fs, c)
 	for i := range fs {
 		f := &fs[i]
 		f.Item = c.Key
@@ -185,6 +185,13 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 		}
 	}
 	return fs, nil
+}
+
+// hasNewerChange reports whether the findings of an item show a change that is newer than c, its last record. If the
+// item has no record, each change of it is newer. This includes an item of a backfill, which no record brought.
+func hasNewerChange(fs []Finding, c *record.Change) bool {
+	newest := newestVersion(fs)
+	return newest.Compare(c.Version) > 0 || !isVersionKnown(c) && newest != (record.Version{})
 }
 
 // isSnapshotState reports whether c is the state of an item in a snapshot of the table, or its absence from a snapshot.

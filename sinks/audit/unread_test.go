@@ -61,6 +61,20 @@ func TestUnreadRecord(t *testing.T) {
 	}
 }
 
+// A backfill brought an item, and no record of it is given: the records do not show that the item is gone.
+func TestUnreadRecord_ItemOfABackfill(t *testing.T) {
+	w := newWorld(t, shop)
+	c := w.snapshot("P0")
+	w.put("P0", product(0, "N0", 1))
+	w.sql(1, `UPDATE "_tw_views" SET version = '00000000000000000000000000000000000000000000000000' WHERE source = 'P0' AND view = 'products'`)
+	gone := audit.Removal(c)
+	gone.Sequence, gone.Backfill = "0", false
+	row := audit.Entry{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}
+	if fs := w.compareSaved("products", gone, row); len(fs) != 1 || !fs[0].Unread || fs[0].Underlying != audit.Extra {
+		t.Errorf("findings %+v, want one that is skipped", fs)
+	}
+}
+
 // A snapshot has the state of the table. Its version is older than every record of the stream, and so proves nothing.
 func TestUnreadRecord_Snapshot(t *testing.T) {
 	w := newWorld(t, shop)
