@@ -300,9 +300,12 @@ func (s *leaseSync) passStreamGap() {
 // forgetUnbegun removes the stream's unbegun shards that the plan does not have any more: the stream has dropped them,
 // or a descendant has a lease now.
 func (s *leaseSync) forgetUnbegun() {
-	planned := s.plan.unleasedShards()
+	planned := make(map[string]bool)
+	for _, shard := range s.plan.unleasedShards() {
+		planned[shard] = true
+	}
 	maps.DeleteFunc(s.c.unbegunShards, func(shard string, u unbegunShard) bool {
-		return u.stream == s.stream.arn && !slices.Contains(planned, shard)
+		return u.stream == s.stream.arn && !planned[shard]
 	})
 }
 

@@ -141,17 +141,24 @@ func (n *ItemSelection) Match(c *record.Change) (bool, error) {
 	return false, cmp.Or(err, oldErr)
 }
 
-// MayMatch reports whether a record that cannot be decoded may be selected. It may not if its key is known and lacks
-// the prefix, or if its text has none of the types.
+// MayMatch reports whether a record that cannot be decoded counts as selected. It does if its known key has the prefix,
+// and its text has one of the types. A filter cannot be evaluated. So a filter alone selects no such record: otherwise
+// one bad line would hide that a mistyped filter selects nothing.
 func (n *ItemSelection) MayMatch(e *record.RecordError) bool {
-	if n.keyPrefix != nil && e.Keys.Exists() {
-		if ok, err := n.keyPrefix.Match(&record.Change{Keys: e.Keys}); !ok && err == nil {
+	if n == nil {
+		return true
+	}
+	if n.keyPrefix != nil {
+		if ok, err := n.keyPrefix.Match(&record.Change{Keys: e.Keys}); !e.Keys.Exists() || !ok || err != nil {
 			return false
 		}
 	}
-	hasEscapes := bytes.IndexByte(e.Raw, '\\') >= 0
+	if len(n.types) == 0 {
+		return n.keyPrefix != nil || n.filter == nil
+	}
+	mayHideName := bytes.Contains(e.Raw, []byte(`\u`)) // an escape for letters of a name
 	hasName := func(name string) bool { return bytes.Contains(e.Raw, []byte(`"`+name+`"`)) }
-	return len(n.types) == 0 || hasEscapes ||
+	return mayHideName ||
 		slices.ContainsFunc(n.types, func(t entityType) bool { return slices.ContainsFunc(t.names, hasName) })
 }
 

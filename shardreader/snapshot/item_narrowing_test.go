@@ -45,11 +45,13 @@ func TestNarrowing_MayMatch(t *testing.T) {
 		{snapshot.NarrowingOptions{Types: []string{"Refund", "Order"}}, order, true},
 		{snapshot.NarrowingOptions{Types: []string{"Ord"}}, order, false},
 		{snapshot.NarrowingOptions{Types: []string{"Ord"}}, strings.Replace(order, "er", `\u0065r`, 1), true},
+		{snapshot.NarrowingOptions{Types: []string{"Ord"}}, strings.Replace(order, "#1", `\n1`, 1), false},
 		{snapshot.NarrowingOptions{KeyPrefix: "ORDER#", PartitionKey: "PK"}, order, true},
 		{snapshot.NarrowingOptions{KeyPrefix: "x", PartitionKey: "PK"}, order, false},
-		{snapshot.NarrowingOptions{KeyPrefix: "x", PartitionKey: "PK"}, `{"PK":{"S":"ORDER`, true},
+		{snapshot.NarrowingOptions{KeyPrefix: "x", PartitionKey: "PK"}, `{"PK":{"S":"ORDER`, false},
 		{snapshot.NarrowingOptions{Types: []string{"Order"}, KeyPrefix: "x", PartitionKey: "PK"}, order, false},
-		{snapshot.NarrowingOptions{Filter: `item.Total > 5`}, order, true},
+		{snapshot.NarrowingOptions{Filter: `item.Total > 5`}, order, false},
+		{snapshot.NarrowingOptions{KeyPrefix: "ORDER#", PartitionKey: "PK", Filter: `item.Total > 5`}, order, true},
 	} {
 		p := decoder.DecodeLines([]byte(test.line))
 		if n := narrowing(t, test.o); len(p.Errors) != 1 || n.MayMatch(p.Errors[0]) != test.want {
