@@ -54,11 +54,11 @@ type refusing struct {
 	refuses func(state.Part) bool
 }
 
-func (r refusing) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
-	if r.refuses(now) {
+func (r refusing) SetPart(ctx context.Context, expected, next state.Part) (bool, error) {
+	if r.refuses(next) {
 		return false, errNetwork
 	}
-	return r.partStore.SetPart(ctx, was, now)
+	return r.partStore.SetPart(ctx, expected, next)
 }
 
 // The note is stored before a position that passes a selected item, whichever of the two writes fails when the process

@@ -21,7 +21,7 @@ import (
 // PartStore stores the owners and positions of the parts of a backfill. [state.Backfills] implements and documents it.
 type PartStore interface {
 	Parts(ctx context.Context, run string) iter.Seq2[state.Part, error]
-	SetPart(ctx context.Context, was, now state.Part) (bool, error)
+	SetPart(ctx context.Context, expected, next state.Part) (bool, error)
 }
 
 // SourceOptions configure a Source.

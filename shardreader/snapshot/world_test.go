@@ -135,8 +135,8 @@ func (s *partStore) Parts(_ context.Context, run string) iter.Seq2[state.Part, e
 	}
 }
 
-func (s *partStore) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
-	if err := state.CheckSetPart(was, now); err != nil {
+func (s *partStore) SetPart(ctx context.Context, expected, next state.Part) (bool, error) {
+	if err := state.CheckSetPart(expected, next); err != nil {
 		return false, err
 	}
 	if ctx.Err() != nil {
@@ -147,21 +147,21 @@ func (s *partStore) SetPart(ctx context.Context, was, now state.Part) (bool, err
 	if s.parts == nil {
 		s.parts = make(map[string]state.Part)
 	}
-	if s.parts[partKey(now)] != was {
+	if s.parts[partKey(next)] != expected {
 		return false, nil
 	}
 	if s.written != nil {
-		for i := range int(now.Items) {
-			if key := now.ID + "/" + strconv.Itoa(i); !s.written.has(key) {
-				s.wrong = append(s.wrong, fmt.Sprintf("%+v: %s is not written", now, key))
+		for i := range int(next.Items) {
+			if key := next.ID + "/" + strconv.Itoa(i); !s.written.has(key) {
+				s.wrong = append(s.wrong, fmt.Sprintf("%+v: %s is not written", next, key))
 				break
 			}
 		}
 	}
-	if now.Items > 0 && now.Position != strconv.FormatInt(now.Items, 10) {
-		s.wrong = append(s.wrong, fmt.Sprintf("%+v: items differ from the position", now))
+	if next.Items > 0 && next.Position != strconv.FormatInt(next.Items, 10) {
+		s.wrong = append(s.wrong, fmt.Sprintf("%+v: items differ from the position", next))
 	}
-	s.parts[partKey(now)] = now
+	s.parts[partKey(next)] = next
 	return true, nil
 }
 
@@ -257,7 +257,7 @@ type faults struct {
 
 var errNetwork = pipeline.Transient(errors.New("network"))
 
-func (f *faults) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
+func (f *faults) SetPart(ctx context.Context, expected, next state.Part) (bool, error) {
 	f.mu.Lock()
 	fails, applied, dead := f.r.Float64() < f.rate, f.r.IntN(2) == 0, f.dead
 	wait := time.Duration(0)
@@ -274,7 +274,7 @@ func (f *faults) SetPart(ctx context.Context, was, now state.Part) (bool, error)
 	if fails && !applied {
 		return false, errNetwork
 	}
-	ok, err := f.partStore.SetPart(ctx, was, now)
+	ok, err := f.partStore.SetPart(ctx, expected, next)
 	if fails {
 		return false, errNetwork
 	}

@@ -57,14 +57,14 @@ type movingState struct {
 	moved bool
 }
 
-func (s *movingState) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
+func (s *movingState) SetBirth(ctx context.Context, expected, next state.Birth) (bool, error) {
 	if !s.moved {
-		filling := was
+		filling := expected
 		filling.Stage, filling.Run = state.Filling, "run"
 		var err error
-		if s.moved, err = s.Store.SetBirth(ctx, was, filling); err != nil {
+		if s.moved, err = s.Store.SetBirth(ctx, expected, filling); err != nil {
 			return false, err
 		}
 	}
-	return s.Store.SetBirth(ctx, was, now)
+	return s.Store.SetBirth(ctx, expected, next)
 }

@@ -38,16 +38,16 @@ func (p *parts) Parts(context.Context, string) iter.Seq2[state.Part, error] {
 	}
 }
 
-func (p *parts) SetPart(_ context.Context, was, now state.Part) (bool, error) {
+func (p *parts) SetPart(_ context.Context, expected, next state.Part) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.dead[now.Owner] || now.Owner == "" && p.dead[was.Owner] {
+	if p.dead[next.Owner] || next.Owner == "" && p.dead[expected.Owner] {
 		return false, errors.New("killed")
 	}
-	if p.stored[now.ID] != was {
+	if p.stored[next.ID] != expected {
 		return false, nil
 	}
-	p.stored[now.ID] = now
+	p.stored[next.ID] = next
 	return true, nil
 }
 
