@@ -55,6 +55,10 @@ func (v Version) Compare(w Version) int {
 // IsZero reports whether v is the zero Version. No change has it.
 func (v Version) IsZero() bool { return v == Version{} }
 
+// IsSnapshot reports whether v is the version of an item in a snapshot of the table: its sequence number is that of a
+// layer. Every record of the stream has a longer one.
+func (v Version) IsSnapshot() bool { return !v.Kinesis() && len(v.sequence) <= maxLayerDigits }
+
 // Epoch returns the time in the stream's label in Unix seconds, or 0 if the stream is unknown. For Kinesis it returns
 // the creation time in microseconds.
 func (v Version) Epoch() uint64 { return v.epoch &^ kinesisBit }

@@ -158,7 +158,7 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 	if c == nil {
 		return fs, nil
 	}
-	hasUnreadChange := b.savedRecords && !isSnapshotState(c) && hasNewerChange(fs, c)
+	hasUnreadChange := b.savedRecords && hasNewerChange(fs, c)
 	for i := range fs {
 		f := &fs[i]
 		f.Item = c.Key
@@ -187,16 +187,20 @@ func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Find
 	return fs, nil
 }
 
-// hasNewerChange reports whether the findings of an item show a change that is newer than c, its last record. If the
-// item has no record, each change of it is newer. This includes an item of a backfill, which no record brought.
+// hasNewerChange reports whether the findings of an item may show a change that is newer than c, the last state of the
+// item in saved records or in a snapshot of the table. The version of an item in a snapshot is older than every record
+// of the stream. So such a state does not show whether a change of the stream came before it or after it. If the item
+// has neither a record nor a state, each change of it is newer, also one of a backfill, which no record brought.
 func hasNewerChange(fs []Finding, c *record.Change) bool {
 	newest := newestVersion(fs)
-	return newest.Compare(c.Version) > 0 || !isVersionKnown(c) && newest != (record.Version{})
+	switch {
+	case c.Removed() && !isVersionKnown(c) && !c.Backfill:
+		return !newest.IsZero()
+	case c.FromSnapshot():
+		return !newest.IsZero() && !newest.IsSnapshot()
+	}
+	return newest.Compare(c.Version) > 0
 }
-
-// isSnapshotState reports whether c is the state of an item in a snapshot of the table, or its absence from a snapshot.
-// Its version is older than every record of the stream. So a newer version in a sink does not show an unread record.
-func isSnapshotState(c *record.Change) bool { return c.Backfill || !c.Removed() && c.FromSnapshot() }
 
 // isVersionKnown reports whether the version of a change is known. The version is unknown if a read of the table did
 // not find the item.

@@ -95,9 +95,10 @@ func TestRun_UndecodableThatIsNotSelected(t *testing.T) {
 	w.free.fail = nil
 	var undecodable, waiting pipeline.DeadLetter
 	for l := range w.box.Read(t.Context()) {
-		if l.Sink == "" {
+		switch l.Sink {
+		case "":
 			undecodable = l
-		} else if l.Sink == "free" {
+		case "free":
 			waiting = l
 		}
 	}

@@ -79,7 +79,7 @@ Stop all consumers first. The exit code is 0 if everything matches at the end, a
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Flags.LoadConfig(o.Config)
+	cfg, err := o.LoadConfig(o.Config)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ An item that changes all the time is reported as busy.
 With --live, audit reads the table by a parallel scan or from an export (--export), and reads single items from the
 table. With --local, it takes the last state of each item from the named records and archives, and from the export of
 --export. Name everything that was written into the folder: an item is skipped where a sink has a newer change of it.
-Records that are older than the export are not needed.
+An export alone does not show whether it has a change of the stream that a sink has.
 
 The report has a line of JSON for each difference, with the versions that were seen. It contains keys of items: keep it
 private. To continue an interrupted audit, run the same command again.
@@ -138,7 +138,7 @@ key explains the difference), busy (the item changed all the time), skipped (it 
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
-	cfg, err := o.Input.Load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}

@@ -129,11 +129,10 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) error {
 	do := func(page *record.Page) error { return l.add(ctx, page) }
 	if j.o.export != "" {
-		info, err := j.readExport(ctx, do)
-		if err != nil {
+		if err := j.readExport(ctx, do); err != nil {
 			return err
 		}
-		l.hasSnapshot, l.snapshotTime = true, info.Time
+		l.hasSnapshot = true
 	}
 	if len(paths) == 0 {
 		return nil
@@ -161,26 +160,26 @@ func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) e
 		exportPath)
 }
 
-// readExport calls do with the decoded pages of the export of --export. It returns the description of the export.
-func (j *job) readExport(ctx context.Context, do func(*record.Page) error) (info snapshot.Info, err error) {
+// readExport calls do with the decoded pages of the export of --export.
+func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error {
 	if len(j.o.tableKeys) == 0 {
-		return info, cli.Usagef(
+		return cli.Usagef(
 			"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
 	}
 	snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), fullExport)
 	if err != nil {
-		return info, err
+		return err
 	}
 	for _, part := range snap.Parts() {
 		r, err := snap.Open(ctx, part.ID, "")
 		if err != nil {
-			return info, err
+			return err
 		}
 		if err := errors.Join(j.readPages(ctx, r, do), r.Close()); err != nil {
-			return info, err
+			return err
 		}
 	}
-	return snap.Info(), nil
+	return nil
 }
 
 // readPages calls do with the decoded pages of r. If reading r fails, do still gets the records before the error.

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io"
 	"strings"
-	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
@@ -31,7 +30,6 @@ type latestItems struct {
 	sum           hash.Hash // hash of the keys and versions of the decoded changes
 	hasUnknownKey bool      // some record has an undecodable key: an item may exist without a known record
 	hasSnapshot   bool      // all items of a snapshot of the table were added
-	snapshotTime  time.Time // time of the snapshot; zero if unknown
 }
 
 var (
@@ -69,16 +67,8 @@ func openLatest(
 	return l, db.QueryRowContext(ctx, `SELECT count(*) FROM items WHERE there`).Scan(&l.items)
 }
 
-// recordTimeError is the largest assumed error of the time of a record, which is rounded.
-const recordTimeError = time.Minute
-
-// isBeforeSnapshot reports whether the snapshot of the table already has the change c.
-func (l *latestItems) isBeforeSnapshot(c *record.Change) bool {
-	return !c.FromSnapshot() && !c.Time.IsZero() && c.Time.Before(l.snapshotTime.Add(-recordTimeError))
-}
-
 // add stores each change of a page, and the error of each undecodable record. It skips a change or an error if
-// something newer is stored for the same item, and a change that is older than the snapshot.
+// something newer is stored for the same item. Every record of the stream is newer than an item of a snapshot.
 func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -92,9 +82,6 @@ func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 				"a record of the item %s has no new image: an audit needs records with NEW_AND_OLD_IMAGES or NEW_IMAGE", c.Key)
 		}
 		fmt.Fprintf(l.sum, "%s %s\n", c.Key, c.Version)
-		if l.isBeforeSnapshot(c) {
-			continue
-		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
 			SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version > items.version`,
 			string(c.Key), c.Version.String(), !c.Removed(), c.RecordJSON())

@@ -116,7 +116,7 @@ raises no events.`,
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) error {
-	cfg, err := o.Input.Load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}

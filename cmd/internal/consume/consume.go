@@ -136,7 +136,7 @@ func (o *options) checkFlags(cfg *config.Config) error {
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Flags.LoadConfig(o.Config)
+	cfg, err := o.LoadConfig(o.Config)
 	if err != nil {
 		return err
 	}

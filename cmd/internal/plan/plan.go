@@ -55,7 +55,7 @@ the items, which is up to six hours old, gives the cost of all items; --total re
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Flags.LoadConfig(o.Config)
+	cfg, err := o.LoadConfig(o.Config)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ var classes = []string{
 var classList = yamlbind.Enumerate(classes, "or")
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
-	cfg, err := o.Input.Load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}

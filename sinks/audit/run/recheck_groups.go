@@ -76,8 +76,8 @@ func (a *auditRun) reportFinding(sink int, f *audit.Finding) error {
 	t := &a.work.Tally.Sinks[sink]
 	t.Findings[f.Verdict]++
 	if f.Unread {
-		t.addNote("items have newer changes than the records: name the records of these changes, too, " +
-			"or a later export of the table (--export)")
+		t.addNote("items have changes of which no record is named, and an export does not show whether it has them: " +
+			"name the records of these changes, too")
 	}
 	return a.report.add(line{Sink: a.o.Sinks[sink].Name(), Finding: f})
 }
