@@ -311,7 +311,9 @@ func TestHeldBack_IsLogged(t *testing.T) {
 				}
 				close(w.healed)
 				time.Sleep(time.Minute)
-				if said := about("partitions move again"); len(said) != 1 {
+				// The backoff is random, so the two partitions can move again one after the other.
+				oneEach := kind == "fails" && len(w.log.with("partitions move again", "reason=backoff ", "partitions=1 ")) == 2
+				if said := about("partitions move again"); len(said) != 1 && !oneEach {
 					t.Errorf("it moves again:\n%s", w.log.b.String())
 				}
 				n := len(w.log.with("partitions are held back"))
