@@ -205,7 +205,7 @@ func (j *job) narrowingCorrection() string {
 	repeat := "correct the flags, and repeat the command"
 	hasAllItems := j.o.startExport && j.narrowing.Expression().Text == "" // DynamoDB has left out no item
 	if path, err := j.exportPath(j.backfill.Source); hasAllItems && err == nil {
-		repeat += " with --export " + path + ", which has all items, in place of --start-export and --bucket"
+		repeat += " with --export " + path + ", which has all items, in place of --start-export, --bucket and --prefix"
 	}
 	return fmt.Sprintf("%s; or, if the table really has no such item: `%s`", repeat,
 		target.BackfillCommand(j.o.CommandLine(j.cfg), strings.Join(j.selection.names(), ","), "--none"))

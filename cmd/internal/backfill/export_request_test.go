@@ -180,7 +180,7 @@ func TestCorrectionOfStartExport(t *testing.T) {
 		if _, err := w.open(t.Context(), j); err != nil {
 			t.Fatal(err)
 		}
-		want := "repeat the command with --export s3://b/AWSDynamoDB/" + w.id(0) + ", which has all items, in place of --start-export and --bucket;"
+		want := "repeat the command with --export s3://b/AWSDynamoDB/" + w.id(0) + ", which has all items, in place of --start-export, --bucket and --prefix;"
 		if text := j.narrowingCorrection(); strings.Contains(text, want) != reads {
 			t.Errorf("%s: it says %s", filter, text)
 		}

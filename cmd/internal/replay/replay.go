@@ -84,7 +84,10 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.checkFlags(), o.checkFresh(paths)); err != nil {
+	if err := o.checkFlags(); err != nil {
+		return err
+	}
+	if err := o.checkFresh(paths); err != nil {
 		return err
 	}
 	if err := o.checkCustom(cfg, s); err != nil {
@@ -161,12 +164,21 @@ func (o *options) checkFresh(paths []string) error {
 	}
 	dir := realPath(o.Local)
 	for _, path := range paths {
-		below, err := filepath.Rel(dir, realPath(path))
-		if err == nil && filepath.IsLocal(below) {
+		input := realPath(path)
+		if contains(dir, input) {
 			return cli.Usagef("--fresh empties %s, and %s is in it: copy it elsewhere first", o.Local, path)
+		}
+		if contains(input, dir) {
+			return cli.Usagef("--fresh empties %s, which is in the input %s: copy the input elsewhere first", o.Local, path)
 		}
 	}
 	return nil
+}
+
+// contains reports whether path is folder, or is in it.
+func contains(folder, path string) bool {
+	below, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(below)
 }
 
 // realPath returns the absolute path without symbolic links. It returns path unchanged if no file has it, as for

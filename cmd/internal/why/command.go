@@ -95,7 +95,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 			"a canonical key does not show what is sensitive in it: give --key as PK=...,SK=..., or name the records")
 	}
 	comparison, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change,
-		Source: item.source, HasImage: item.hasImage, Live: o.Live, Extensions: s.Extensions})
+		Source: item.source, HasImage: item.hasImage, Live: o.Live && len(paths) == 0, Extensions: s.Extensions})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@
 package dir
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,12 +125,12 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	return nil
 }
 
-// put writes a file, or returns fs.ErrExist if the file exists.
+// put writes a file, or returns fs.ErrExist if the file exists and is durable.
 func (s *Store) put(path string, body []byte) (err error) {
 	folder := filepath.Dir(path)
 	if _, err := os.Lstat(path); err == nil {
 		// The first writer may have been killed before it synced the folder.
-		return errors.Join(linefile.SyncDir(folder), fs.ErrExist)
+		return cmp.Or(linefile.SyncDir(folder), fs.ErrExist)
 	}
 	unfinished, err := s.writeTemporary(body)
 	if err != nil {
@@ -143,7 +144,7 @@ func (s *Store) put(path string, body []byte) (err error) {
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return errors.Join(err, linefile.SyncDir(folder))
+	return cmp.Or(linefile.SyncDir(folder), err)
 }
 
 // writeTemporary writes an unfinished file, and returns its path after its content is on disk.
