@@ -194,7 +194,7 @@ func TestAnotherBirth(t *testing.T) {
 
 func driftIsMended(t *testing.T, d deployment, tb *table, n int) {
 	t.Helper()
-	want := injectedInto(t, d, tb, kinds(), n)
+	want := injectedInto(t, d, tb, tb.kinds(), n)
 	same(t, "an audit", foreseen(tb, audit(t, d, 8)), foreseen(tb, want))
 	repair(t, d, 0)
 	equal(t, "after the repair", d.read(), tb.contents())

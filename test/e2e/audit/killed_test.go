@@ -28,7 +28,7 @@ func TestKilled_AuditOfServers(t *testing.T) {
 
 func auditsAreKilled(t *testing.T, d deployment, tb *table, n int, flags ...string) {
 	t.Helper()
-	want := injectedInto(t, d, tb, kinds(), n)
+	want := injectedInto(t, d, tb, tb.kinds(), n)
 	d.flags(flags...)
 	begun := time.Now()
 	same(t, "an audit", foreseen(tb, audit(t, d, 8)), foreseen(tb, want))
@@ -66,7 +66,7 @@ func TestKilled_Repair(t *testing.T) {
 	n := perKind(10)
 	tb, f := newDriftTable(n), newFolder(t)
 	tb.embedded = true
-	want := injectedInto(t, f, tb, kinds(), n)
+	want := injectedInto(t, f, tb, tb.kinds(), n)
 	same(t, "an audit", audit(t, f, 8), want)
 	took := repairTime(t, f)
 	for killed := 0; ; {

@@ -111,6 +111,21 @@ func kinds() []kind {
 		shareKinds(), groupKinds(), documentKinds("exact"), documentKinds("fast"))
 }
 
+// kinds returns the kinds of differences that an audit of the deployment finds. An audit of a folder reads saved records.
+// They may not be all records of an item, or none. So it skips entries of an item without any record, and entries that
+// are newer than the last record of their item. Only a read of the table can judge these.
+func (tb *table) kinds() []kind {
+	if !tb.embedded {
+		return kinds()
+	}
+	return slices.DeleteFunc(kinds(), func(k kind) bool {
+		return slices.ContainsFunc(k.want(tb, injection(k, 0)), func(f found) bool {
+			changes := len(tb.history[f.Item])
+			return f.Item != "" && (changes == 0 || f.Version > tb.version(f.Item, changes))
+		})
+	})
+}
+
 // rowKinds returns the kinds of differences of rows that guard themselves. other is a sink that has the changes that
 // this sink missed.
 func rowKinds(sink, prefix, other string) []kind {
