@@ -80,7 +80,7 @@ has written.`,
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
-	cfg, err := o.Input.Load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}

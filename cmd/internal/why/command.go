@@ -61,7 +61,7 @@ Values are not shown: only the places and the names of the attributes that diffe
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
-	cfg, err := o.Input.Load()
+	cfg, err := o.Load()
 	if err != nil {
 		return err
 	}
