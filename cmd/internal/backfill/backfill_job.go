@@ -59,7 +59,7 @@ func (j *job) loadAWS(ctx context.Context) (err error) {
 }
 
 func (j *job) run(ctx context.Context) error {
-	if err := errors.Join(j.checkLag(), j.checkFloor(), j.checkCopies(), j.checkTypes()); err != nil {
+	if err := errors.Join(j.refusals()...); err != nil {
 		return err
 	}
 	if err := j.loadAWS(ctx); err != nil {
@@ -98,6 +98,12 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	return j.finish(ctx, sum)
+}
+
+// refusals returns the reasons why the run is refused, as far as the flags, the file and the selection show them. An
+// entry is nil if its check finds none.
+func (j *job) refusals() []error {
+	return []error{j.checkLag(), j.checkFloor(), j.checkCopies(), j.checkTypes()}
 }
 
 // closeTimeout limits how long closing the source takes. Closing stores how far each part was read. If this fails for a

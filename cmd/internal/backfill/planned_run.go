@@ -164,10 +164,9 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 	if j.selection.hasWaiting() && j.o.Live && r.EarliestSourceTime == nil {
 		r.EarliestSourceTime = new(time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay + j.o.clockSkew))
 	}
-	r.addProblem(j.checkLag())
-	r.addProblem(j.checkFloor())
-	r.addProblem(j.checkCopies())
-	r.addProblem(j.checkTypes())
+	for _, err := range j.refusals() {
+		r.addProblem(err)
+	}
 	if j.selection.missesChanges() {
 		r.addProblem(j.proveRoutes(ctx))
 	}
