@@ -19,8 +19,12 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// openSnapshot opens the source that the flags name: an export, a scan or items.
+// openSnapshot opens the source that the flags name: an export, a scan or items. Items are opened once: later calls
+// return the same snapshot.
 func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
+	if j.items != nil {
+		return j.items, nil
+	}
 	if err := j.resolveKeys(ctx); err != nil {
 		return nil, err
 	}
@@ -50,11 +54,8 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	return records.OpenExport(ctx, j.aws, export.Options{Layers: paths, Decoder: decoder}, j.streams.Err)
 }
 
-// openItems reads the files of items to their ends. Later calls return the same snapshot.
+// openItems reads the files of items to their ends, and keeps the snapshot in j.items.
 func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
-	if j.items != nil {
-		return j.items, nil
-	}
 	progress := cli.NewProgress(j.streams.Err, "checking the items", 0)
 	defer progress.End()
 	o := items.Options{Paths: j.o.items, Decoder: decoder, Progress: progress.UpdateBytes}
