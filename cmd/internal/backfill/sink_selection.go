@@ -243,11 +243,11 @@ func (s *selection) findRun(open *openRuns, stored []state.Backfill) error {
 		if !isOpen {
 			continue
 		}
-		canTakeOver = canTakeOver && b.Stage == state.Filling && open.findStored(b).Run == ""
 		if !slices.Contains(runs, b.Run) {
 			runs = append(runs, b.Run)
 		}
 		s.runID, s.stored = b.Run, open.findStored(b)
+		canTakeOver = canTakeOver && b.Stage == state.Filling && !s.isStored()
 	}
 	isStored := func(b state.Backfill) bool { return b.Run == s.runID }
 	isLeftOut := func(b state.Birth) bool {

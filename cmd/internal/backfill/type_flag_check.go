@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 )
 
-// checkTypes returns an error if --type names a type that, by their `when` and the `when` of their entities, all sinks
-// of the run refuse. It checks only conditions that list the types that they accept.
+// checkTypes returns an error if all sinks of the run refuse a type of --type, by their own `when` or by the `when` of
+// their entities. It checks only conditions that list the types that they accept.
 func (j *job) checkTypes() error {
 	for _, t := range j.o.narrowing.Types {
 		attribute, name, err := snapshot.ParseType(t)
