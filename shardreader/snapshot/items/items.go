@@ -162,6 +162,7 @@ func (s *Snapshot) readFile(
 	case !about.Mode().IsRegular():
 		return version, errNotFile(part.ID)
 	}
+	version = fileVersion{changed: about.ModTime(), size: about.Size()}
 	plain, free, err := inputs.Decompress(part.ID, &inputs.CountingReader{Reader: f, N: read})
 	if err != nil {
 		return version, fmt.Errorf("%s: %w", part.ID, err)
@@ -175,7 +176,7 @@ func (s *Snapshot) readFile(
 		case ctx.Err() != nil:
 			return version, context.Cause(ctx)
 		case pipeline.IsEnd(err):
-			version.changed, version.size, version.digest = about.ModTime(), about.Size(), shortDigest(digest)
+			version.digest = shortDigest(digest)
 			return version, nil
 		case err != nil:
 			return version, fmt.Errorf("%s: %w", part.ID, err)
@@ -187,7 +188,8 @@ func (s *Snapshot) readFile(
 		version.lines += b.Items
 		s.options.Progress(read.Load(), s.info.Bytes, s.info.Items+part.Items)
 		if s.options.Sample {
-			return fileVersion{changed: about.ModTime(), size: about.Size(), lines: -1}, nil
+			version.lines = -1
+			return version, nil
 		}
 	}
 }
