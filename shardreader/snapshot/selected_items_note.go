@@ -9,8 +9,8 @@ import (
 )
 
 // SelectedRun returns the id of the run whose only part is the note that the narrowing of run selects an item. The note
-// is stored before the position of a part passes the first such item. So it is there if any process of the backfill has
-// read one, although that process was killed. Remove it with the backfill.
+// is stored before the position of a part passes the first such item. So the note is there if any process of the
+// backfill has passed such an item, even if that process was killed. Remove the note with the backfill.
 func SelectedRun(run string) string { return run + ".selected" }
 
 // undecodableMatcher is a narrowing that can tell undecodable records apart, such as [ItemSelection].

@@ -60,7 +60,7 @@ type Source struct {
 	changed    chan struct{} // wakes Read after a change
 
 	hasSelected atomic.Bool // this process has read an item that Narrowing selects
-	noteStored  atomic.Bool // storeSelected has stored this
+	noteStored  atomic.Bool // storeSelected has stored the note of this
 
 	mu            sync.Mutex
 	control       pipeline.Control
