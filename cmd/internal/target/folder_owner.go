@@ -50,10 +50,10 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	previous, err := ReadOwner(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // the folder has no owner
-		isForeign := func(e fs.DirEntry) bool { return e.Name() != local.LockFile && e.Name() != "."+ownerFile }
 		if err := checkLostOwner(dir); err != nil {
 			return err
 		}
+		isForeign := func(e fs.DirEntry) bool { return e.Name() != local.LockFile && e.Name() != "."+ownerFile }
 		if slices.ContainsFunc(entries, isForeign) {
 			return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
 		}
