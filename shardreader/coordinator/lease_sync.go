@@ -265,8 +265,7 @@ func (s *leaseSync) handleListing(l *listing, err error) {
 
 // endUnlisted ends the work for a stream that is no longer listed. None of its shards can be begun any more.
 func (s *leaseSync) endUnlisted() {
-	s.plan = leasePlan{}
-	s.forgetUnbegun()
+	s.forgetUnbegun(nil)
 	s.endStream(s.c.allRead(s.stream))
 }
 
@@ -274,7 +273,7 @@ func (s *leaseSync) endUnlisted() {
 func (s *leaseSync) planStream(l *listing) {
 	c := s.c
 	s.plan = c.planLeases(s.stream.arn, l, !s.stream.begun, s.start)
-	s.forgetUnbegun()
+	s.forgetUnbegun(s.plan.unleasedShards())
 	if !s.start.following || c.isBegun(s.stream) {
 		s.apply()
 		return
@@ -297,15 +296,15 @@ func (s *leaseSync) passStreamGap() {
 	s.endStream(s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
 }
 
-// forgetUnbegun removes the stream's unbegun shards that the plan does not have any more: the stream has dropped them,
-// or a descendant has a lease now.
-func (s *leaseSync) forgetUnbegun() {
-	planned := make(map[string]bool)
-	for _, shard := range s.plan.unleasedShards() {
-		planned[shard] = true
+// forgetUnbegun removes the stream's unbegun shards except those that still have no lease and should have one. The
+// stream has dropped the others, or a descendant of them has a lease now.
+func (s *leaseSync) forgetUnbegun(unleased []string) {
+	stays := make(map[string]bool)
+	for _, shard := range unleased {
+		stays[shard] = true
 	}
 	maps.DeleteFunc(s.c.unbegunShards, func(shard string, u unbegunShard) bool {
-		return u.stream == s.stream.arn && !planned[shard]
+		return u.stream == s.stream.arn && !stays[shard]
 	})
 }
 
