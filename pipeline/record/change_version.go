@@ -56,7 +56,8 @@ func (v Version) Compare(w Version) int {
 func (v Version) IsZero() bool { return v == Version{} }
 
 // IsSnapshot reports whether v is the version of an item in a snapshot of the table: its sequence number is that of a
-// layer. Every record of the stream has a longer one.
+// layer. Every record of DynamoDB has a longer number. DynamoDB Local counts from 1, so its first records are taken for
+// items of a snapshot.
 func (v Version) IsSnapshot() bool { return !v.Kinesis() && len(v.sequence) <= maxLayerDigits }
 
 // Epoch returns the time in the stream's label in Unix seconds, or 0 if the stream is unknown. For Kinesis it returns
