@@ -75,9 +75,9 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	case rules.Expired:
 		return t.ttlDeletes(opposite)
 	case rules.MayExpire:
-		anyRecord := t.matchAny("probable_ttl: Lambda cannot compare times")
+		t.note("probable_ttl: Lambda cannot compare times")
 		if opposite {
-			return anyRecord
+			return anything
 		}
 		return alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
 	case rules.Comparison:
