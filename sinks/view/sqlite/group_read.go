@@ -29,22 +29,19 @@ func (s *Store) ListGroups(
 		row, err := state.MakeRow(r.PK, r.SK)
 		return row, true, err
 	})
-	const all, onlyMissing = false, true
-	return seq.Concat(s.listGroups(ctx, t, values, rows, all),
-		s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l), onlyMissing))
+	withoutRow := seq.Map(s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l)),
+		func(g view.Group) (view.Group, bool, error) { return g, !g.Item.Exists(), nil })
+	return seq.Concat(s.listGroups(ctx, t, values, rows), withoutRow)
 }
 
-// listGroups yields the groups of rows. If onlyMissing is set, it leaves out the groups whose rows are in the table.
+// listGroups yields the groups of rows.
 func (s *Store) listGroups(
-	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error], onlyMissing bool,
+	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error],
 ) iter.Seq2[view.Group, error] {
 	groups := seq.MapChunks(rows, groupChunk, func(chunk []state.Row) ([]view.Group, error) {
 		return s.ReadGroups(ctx, t, values, chunk)
 	})
-	return seq.Map(groups, func(g view.Group) (view.Group, bool, error) {
-		isWanted := g.Row != "" && !(onlyMissing && g.Item.Exists())
-		return g, isWanted, nil
-	})
+	return seq.Map(groups, func(g view.Group) (view.Group, bool, error) { return g, g.Row != "", nil })
 }
 
 // ReadGroups reads the groups in one transaction. If the row of a group is missing in the table, the Group has no Item.
