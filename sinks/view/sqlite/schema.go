@@ -96,6 +96,9 @@ func (s *Store) Create(ctx context.Context, t view.Table) error {
 
 // Check is [Store.Create] for a caller that changes nothing: it returns the same errors, and creates no table.
 func (s *Store) Check(ctx context.Context, t view.Table) error {
+	if err := checkNames(t); err != nil {
+		return err
+	}
 	return s.Write(ctx, func(w *sqlite.Writer) error {
 		_, err := hasTable(context.WithoutCancel(ctx), w, t)
 		return err
@@ -146,11 +149,8 @@ func checkNames(t view.Table) error {
 }
 
 // hasTable reports whether a view table exists. It returns a fatal error if the table exists with another key, or if
-// the names are not allowed.
+// its name differs from another table's only in case.
 func hasTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, err error) {
-	if err := checkNames(t); err != nil {
-		return false, err
-	}
 	existing := table{}
 	// Names in SQLite are not case-sensitive, but names in DynamoDB are.
 	found, err = w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name},
@@ -167,7 +167,8 @@ func hasTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, 
 	return false, nil
 }
 
-// create creates the tables of a view table, and the SQL view, unless they exist. It returns the errors of hasTable.
+// create creates the tables of a view table, and the SQL view, unless they exist. It returns a fatal error if they
+// exist with another key, or if the names are not allowed.
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	if err := checkNames(t); err != nil { // before another process has to wait for the lock
 		return err
