@@ -53,10 +53,16 @@ var layout = []string{
 }
 
 const (
+	// isFilled is an SQL condition: the index i of _tws_indexes has documents or tombstones.
+	isFilled = `EXISTS (SELECT 1 FROM "_tws_documents" d WHERE d."index" = i.id)`
+
 	// claimIndex creates an index, or takes over an index that has no documents and no tombstones.
 	claimIndex = `INSERT INTO "_tws_indexes" AS i (name, pipeline, sink) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET pipeline = excluded.pipeline, sink = excluded.sink
-WHERE NOT EXISTS (SELECT 1 FROM "_tws_documents" d WHERE d."index" = i.id)`
+WHERE NOT ` + isFilled
+
+	// readFilledIndexOwner returns the owner of an index that claimIndex does not take over.
+	readFilledIndexOwner = `SELECT pipeline, sink FROM "_tws_indexes" AS i WHERE name = ? AND ` + isFilled
 
 	readIndex      = `SELECT id, pipeline, sink FROM "_tws_indexes" WHERE name = ?`
 	readIndexID    = `SELECT id FROM "_tws_indexes" WHERE name = ?`

@@ -1,8 +1,8 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -89,18 +89,14 @@ func (s *Store) Create(ctx context.Context, name string) error {
 	if err := search.CheckIndex(name); err != nil {
 		return fmt.Errorf("sqlite: %w", err)
 	}
-	return s.db.Write(ctx, func(w *sqlite.Writer) error { return s.createIndex(context.WithoutCancel(ctx), w, name) })
+	return s.db.Write(ctx, func(w *sqlite.Writer) error {
+		_, foreign, err := s.ensureIndex(context.WithoutCancel(ctx), w, name)
+		if err != nil || foreign == nil {
+			return err
+		}
+		return foreign
+	})
 }
-
-func (s *Store) createIndex(ctx context.Context, w *sqlite.Writer, name string) error {
-	_, foreign, err := s.ensureIndex(ctx, w, name)
-	if err != nil || foreign == nil {
-		return err
-	}
-	return foreign
-}
-
-var errUndone = errs.New("undone")
 
 // Check is [Store.Create] for a caller that changes nothing: it returns the same errors, and creates no index.
 func (s *Store) Check(ctx context.Context, name string) error {
@@ -110,14 +106,16 @@ func (s *Store) Check(ctx context.Context, name string) error {
 	if exists, err := hasLayout(ctx, s.db); err != nil || !exists {
 		return err
 	}
-	err := s.db.Write(ctx, func(w *sqlite.Writer) error {
-		ctx := context.WithoutCancel(ctx)
-		return w.Transact(ctx, func() error { return cmp.Or(s.createIndex(ctx, w, name), errUndone) })
-	})
-	if err == errUndone { //nolint:errorlint // joined with the error of a failed rollback it is no success
-		return nil
+	owner, found, err := sqlite.ReadFirst(ctx, s.db, readFilledIndexOwner, []any{name}, scanOwner)
+	if err == nil && found && owner != s.owner {
+		return &search.ForeignIndexError{Writer: s.owner, Index: name, Owner: owner}
 	}
 	return err
+}
+
+func scanOwner(rows *sql.Rows) (owner search.Owner, err error) {
+	err = rows.Scan(&owner.Pipeline, &owner.Sink)
+	return owner, err
 }
 
 // ensureIndex returns the number of an index. It creates a missing index. It takes over an index of another sink if the
