@@ -63,7 +63,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		if b.LeftOut.IsZero() {
 			a.logWarning(ctx,
 				"the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
-				slog.String("sink", b.Sink), slog.String("output", strings.TrimSpace(b.Target)))
+				slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
 	}
 	return nil

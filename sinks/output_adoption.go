@@ -177,7 +177,7 @@ func (m *birthRecords) adoptSettings(cfg *config.Config, s config.Sink, f foundO
 	isIndexTemplate := s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")
 	switch {
 	case f.movedFrom != "" && !isIndexTemplate:
-		a.Refused = "what it wrote is in another place, " + strings.TrimSpace(f.movedFrom) +
+		a.Refused = "what it wrote is in another place, " + targetText(f.movedFrom) +
 			", and would stay there. Take the setting back, or give the sink another name, and fill that"
 	case slices.ContainsFunc(e.Settings, comparesVersions):
 		a.Refused = "the setting decides which of two changes is newer, and cannot change while there is output. Take the setting back, or give the sink another name and another place, and fill it"

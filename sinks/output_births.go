@@ -36,6 +36,9 @@ func Target(s config.Sink) string {
 	return "events"
 }
 
+// targetText returns a target for people. The target of an archive without a prefix ends with a space.
+func targetText(target string) string { return strings.TrimSpace(target) }
+
 // goTarget is the beginning of the target of a Go sink. The birth of a Go sink is recorded when a backfill first names
 // the sink.
 const goTarget = "Go sink "
@@ -178,9 +181,6 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	return m.checkUnrecorded(ctx, f)
 }
 
-// targetText returns the target for people. The target of an archive without a prefix ends with a space.
-func (f *foundOutput) targetText() string { return strings.TrimSpace(f.target) }
-
 // lost returns the error of an output that does not belong to the state.
 func (f *foundOutput) lost(format string, args ...any) error {
 	return state.NewLostError(f.sink, fmt.Sprintf(format, args...))
@@ -197,14 +197,14 @@ func (m *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error 
 	case f.movedFrom != "": // compareSettings reports the other target
 		return nil
 	case f.store != b.Store:
-		return f.lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.targetText(),
-			quoteID(b.Store), quoteID(f.store))
+		return f.lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged",
+			targetText(f.target), quoteID(b.Store), quoteID(f.store))
 	case !f.hasPrint:
 		return f.lost(
-			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", f.targetText(), b.Made.Format(time.RFC3339))
+			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", targetText(f.target), b.Made.Format(time.RFC3339))
 	case f.print.Birth != b.ID:
-		return f.lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged", f.targetText(),
-			quoteID(f.print.Birth), quoteID(b.ID))
+		return f.lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged",
+			targetText(f.target), quoteID(f.print.Birth), quoteID(b.ID))
 	case f.out == nil:
 		return nil
 	}
@@ -212,15 +212,15 @@ func (m *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error 
 	if err != nil || !emptied {
 		return err
 	}
-	return f.lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", f.targetText())
+	return f.lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", targetText(f.target))
 }
 
 // checkUnrecorded returns a [state.LostError] if an output without a birth in the state is not new.
 func (m *birthRecords) checkUnrecorded(ctx context.Context, f *foundOutput) error {
 	switch {
 	case f.print.Birth != "":
-		return f.lost("%s has the birth %s, and the state knows nothing of it: the state was lost", f.targetText(),
-			quoteID(f.print.Birth))
+		return f.lost("%s has the birth %s, and the state knows nothing of it: the state was lost",
+			targetText(f.target), quoteID(f.print.Birth))
 	case m.lostReason != "":
 		return f.lost("%s", m.lostReason)
 	case f.out == nil:
@@ -233,7 +233,7 @@ func (m *birthRecords) checkUnrecorded(ctx context.Context, f *foundOutput) erro
 		return err
 	}
 	return f.lost("%s holds rows of the sink (%d were seen), and the state knows nothing of them: the state was lost",
-		f.targetText(), inspection.Total())
+		targetText(f.target), inspection.Total())
 }
 
 // quoteID returns an ID in quotes; "nothing" for "".
