@@ -242,8 +242,11 @@ func (db *DB) ReplaceTombstone(t state.Target, row state.Row, expected, next *st
 
 // canReplace returns the condition that next may replace the stored tombstone, or that none is stored.
 func canReplace(next *state.Tombstone) Condition {
-	c := Condition{Text: "attribute_not_exists(pk) OR version < :v", ReturnStored: true}
-	c.Values = Item{":v": S(next.Version)}
+	c := Condition{
+		Text:         "attribute_not_exists(pk) OR version < :v",
+		Values:       Item{":v": S(next.Version)},
+		ReturnStored: true,
+	}
 	if !next.Void {
 		c.Text += " OR (version = :v AND attribute_exists(#void))"
 		c.Names = map[string]string{"#void": attrVoid}
