@@ -110,10 +110,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 			continue
 		}
 		r.report.Undecodable++
-		if !r.failed[id] {
-			r.failed[id] = true
-			r.report.addFailure(r.failure(&letter, id, cause))
-		}
+		r.addFailure(r.failure(&letter, id, cause))
 	}
 	return nil
 }

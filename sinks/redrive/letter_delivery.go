@@ -234,8 +234,7 @@ func (r *run) failExhausted(w *window) {
 // failLetter records that a letter stays, and why. This redrive does not try the letter again.
 func (r *run) failLetter(ref *letterRef, cause Failure) {
 	ref.state = failed
-	r.failed[ref.id] = true
-	r.report.addFailure(cause)
+	r.addFailure(cause)
 }
 
 // releaseKeys ends the quarantine of each key whose remaining letters do not need the mark. It also counts the letters
@@ -249,9 +248,8 @@ func (r *run) releaseKeys(
 		failures, waiting := key.countStaying()
 		counts.Failed += failures
 		counts.Waiting += waiting
-		if barrier := key.unselected; waiting > 0 && barrier != nil && !r.failed[barrier.ID] {
-			r.failed[barrier.ID] = true
-			r.report.addFailure(*barrier)
+		if barrier := key.unselected; waiting > 0 && barrier != nil {
+			r.addFailure(*barrier)
 		}
 		if !key.marked || key.barrier != nil || key.needsMark(info.Guarded) {
 			continue

@@ -83,9 +83,14 @@ func (r *run) result() Report {
 	return report
 }
 
-func (r *Report) addFailure(f Failure) {
-	if len(r.Failures) < maxFailures {
-		r.Failures = append(r.Failures, f)
+// addFailure adds the failure of a letter that stays to the report, unless an earlier pass did.
+func (r *run) addFailure(f Failure) {
+	if r.failed[f.ID] {
+		return
+	}
+	r.failed[f.ID] = true
+	if len(r.report.Failures) < maxFailures {
+		r.report.Failures = append(r.report.Failures, f)
 	}
 }
 
