@@ -62,6 +62,9 @@ const (
 // versions.
 func (r *letterRef) blocksLater() bool { return r.state == failed || r.state == pending && !r.selected }
 
+// isWaiting reports whether a selected letter has no result yet.
+func (r *letterRef) isWaiting() bool { return r.state == pending && r.selected }
+
 func (r *letterRef) isSettled() bool { return r.state == delivered || r.state == discarded }
 
 // keyLetters has the letters of one key at one sink, in the order of delivery.
@@ -73,10 +76,9 @@ type keyLetters struct {
 	// Letters after the barrier wait. It is the position of an undecodable record, or of a letter that a later pass
 	// delivers. Default: nil; no letter waits for it.
 	barrier      *deliveryOrder
-	unselected   *Failure // names the barrier if it is an undecodable record that is not selected; else nil
-	settledCount int      // the first settledCount letters are delivered or discarded
-	blocked      bool     // the remaining letters wait for a letter that stays
-	exhausted    bool     // failExhausted failed a letter of the key
+	settledCount int  // the first settledCount letters are delivered or discarded
+	blocked      bool // the remaining letters wait for a letter that stays
+	exhausted    bool // failExhausted failed a letter of the key
 }
 
 // setBarrier makes the letters after the barrier wait. If there is an earlier barrier, it stays.
@@ -84,6 +86,11 @@ func (l *keyLetters) setBarrier(barrier deliveryOrder) {
 	if l.barrier == nil || barrier.before(*l.barrier) {
 		l.barrier = &barrier
 	}
+}
+
+// isAfterBarrier reports whether a letter of the key comes after the barrier.
+func (l *keyLetters) isAfterBarrier(ref *letterRef) bool {
+	return l.barrier != nil && l.barrier.before(ref.deliveryOrder)
 }
 
 // anyBefore reports whether matches is true for a letter before ref. ref must not be settled. anyBefore counts the
@@ -114,7 +121,6 @@ func (k sinkKey) compare(o sinkKey) int {
 type letterIndex struct {
 	letters     map[sinkKey]*keyLetters
 	undecodable map[sinkKey]deliveryOrder // the first undecodable record of each key
-	unselected  map[int]*Failure          // undecodable records that are not selected, by arrival
 }
 
 // addKey returns the letters of a key. If there are none yet, it adds the key.
@@ -129,8 +135,8 @@ func (x *letterIndex) addKey(k sinkKey) *keyLetters {
 
 // sort reads all letters, without their records. It returns the keys that have letters or a mark, sorted, by sink.
 func (r *run) sort(ctx context.Context, marks map[sinkKey]state.Mark) (map[string][]*keyLetters, error) {
-	index := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]deliveryOrder{}, map[int]*Failure{}}
-	r.readIDs = map[string]bool{}
+	index := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]deliveryOrder{}}
+	r.readIDs, r.unselected = map[string]bool{}, map[int]Failure{}
 	arrival := 0
 	for letter, err := range r.Letters.Read(ctx) {
 		if err != nil {
@@ -165,7 +171,6 @@ func (x *letterIndex) setBarrier(id sinkKey, key *keyLetters) {
 	for _, sink := range []string{"", id.sink} {
 		if first, ok := x.undecodable[sinkKey{sink, id.key}]; ok {
 			key.setBarrier(first)
-			key.unselected = x.unselected[key.barrier.arrival]
 		}
 	}
 }
@@ -182,8 +187,7 @@ func (r *run) indexLetter(index *letterIndex, letter *pipeline.DeadLetter, arriv
 			sinks = r.filledSinks(letter)
 		}
 		if !r.isSelected(letter.Class) {
-			failure := r.failure(letter, id, errUnselected)
-			index.unselected[arrival] = &failure
+			r.unselected[arrival] = r.failure(letter, id, errUnselected)
 		}
 		for _, sink := range sinks {
 			noteFirst(index.undecodable, sinkKey{sink, key}, order)

@@ -248,9 +248,7 @@ func (r *run) releaseKeys(
 		failures, waiting := key.countStaying()
 		counts.Failed += failures
 		counts.Waiting += waiting
-		if barrier := key.unselected; waiting > 0 && barrier != nil {
-			r.addFailure(*barrier)
-		}
+		r.reportBarrier(key)
 		if !key.marked || key.barrier != nil || key.needsMark(info.Guarded) {
 			continue
 		}
@@ -268,6 +266,19 @@ func (r *run) releaseKeys(
 	return hasNewLetters, nil
 }
 
+// reportBarrier adds the barrier of a key to the report if it is an undecodable record that is not selected, and a
+// letter waits for it.
+func (r *run) reportBarrier(key *keyLetters) {
+	if key.barrier == nil {
+		return
+	}
+	failure, isUnselected := r.unselected[key.barrier.arrival]
+	waits := func(ref letterRef) bool { return ref.isWaiting() && key.isAfterBarrier(&ref) }
+	if isUnselected && slices.ContainsFunc(key.refs, waits) {
+		r.addFailure(failure)
+	}
+}
+
 // countStaying counts the letters of a key that failed, and those that were selected and wait.
 func (l *keyLetters) countStaying() (failures, waiting int) {
 	for i := range l.refs {
@@ -275,7 +286,7 @@ func (l *keyLetters) countStaying() (failures, waiting int) {
 		if ref.state == failed {
 			failures++
 		}
-		if ref.state == pending && ref.selected {
+		if ref.isWaiting() {
 			waiting++
 		}
 	}

@@ -36,14 +36,14 @@ func (r *run) nextWindow(info pipeline.RouteInfo, keys []*keyLetters, count int)
 	for _, key := range keys {
 		for i := range key.refs {
 			ref := &key.refs[i]
-			isAfterBarrier := !r.Discard && key.barrier != nil && key.barrier.before(ref.deliveryOrder)
-			if isAfterBarrier || !info.Guarded && ref.blocksLater() {
+			waitsForBarrier := !r.Discard && key.isAfterBarrier(ref)
+			if waitsForBarrier || !info.Guarded && ref.blocksLater() {
 				key.blocked = true
 			}
 			if key.blocked {
 				break
 			}
-			if ref.state != pending || !ref.selected {
+			if !ref.isWaiting() {
 				continue
 			}
 			isTooLarge := w.bytes > 0 && w.bytes+ref.size > r.Bytes

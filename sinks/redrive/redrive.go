@@ -81,14 +81,15 @@ const batchSize = 500
 // run is a running redrive.
 type run struct {
 	Options
-	report   Report                 // without Sinks; see result
-	sinks    map[string]*SinkReport // by name
-	routes   map[string]pipeline.RouteInfo
-	decoders map[source]*record.Decoder
-	readIDs  map[string]bool                // IDs of the letters that sort has read in this pass
-	loaded   map[string]pipeline.DeadLetter // letters to deliver next, with their records, by ID
-	failed   map[string]bool                // IDs of letters that failed in this redrive; they are not tried again
-	moved    string                         // the sink whose letters are moved to To; "" if To is not set
+	report     Report                 // without Sinks; see result
+	sinks      map[string]*SinkReport // by name
+	routes     map[string]pipeline.RouteInfo
+	decoders   map[source]*record.Decoder
+	readIDs    map[string]bool                // IDs of the letters that sort has read in this pass
+	unselected map[int]Failure                // undecodable records of this pass that are not selected, by arrival
+	loaded     map[string]pipeline.DeadLetter // letters to deliver next, with their records, by ID
+	failed     map[string]bool                // IDs of letters that failed in this redrive; they are not tried again
+	moved      string                         // the sink whose letters are moved to To; "" if To is not set
 }
 
 // Run delivers letters until no letter is left that can be delivered. The report says which letters stay, and why. An

@@ -111,6 +111,28 @@ func TestRun_UndecodableThatIsNotSelected(t *testing.T) {
 	}
 }
 
+// A letter may wait for an earlier letter that failed. The report does not name a later undecodable record for it.
+func TestRun_UndecodableAfterTheWaitingLetters(t *testing.T) {
+	w := newWorld(t)
+	w.free.fail = refuse(1)
+	w.run(t, recordJSON("a", 1, text))
+	w.run(t, recordJSON("a", 2, text))
+	w.run(t, recordJSON("a", 3, ""))
+	var classes []string
+	for l := range w.box.Read(t.Context()) {
+		if l.Sink == "free" {
+			classes = append(classes, l.Class)
+		}
+	}
+	report := w.redrive(t, func(o *redrive.Options) { o.Classes = classes })
+	if free := report.Sinks["free"]; free.Failed != 1 || free.Waiting != 1 {
+		t.Errorf("report %+v, letters %s", report, w.box.list())
+	}
+	if f := report.Failures; len(f) != 1 || f[0].Sink != "free" {
+		t.Errorf("the letters that stay for a reason of their own: %+v", f)
+	}
+}
+
 // A dry run of Discard removes no letter, and counts what it would remove apart.
 func TestRun_UndecodableInADryRun(t *testing.T) {
 	w := newWorld(t)
