@@ -273,9 +273,7 @@ func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.Store
 }
 
 // rowsAt reads the rows at keys. A sink that never started has none, also if its table is missing.
-func (b *base) rowsAt(
-	ctx context.Context, store any, t view.Target, keys []state.Row,
-) ([]view.StoredRow, error) {
+func (b *base) rowsAt(ctx context.Context, store any, t view.Target, keys []state.Row) ([]view.StoredRow, error) {
 	in, err := storeAs[view.Inspector](store, "read single rows")
 	if err != nil || len(keys) == 0 {
 		return nil, err
@@ -310,7 +308,8 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		Verdict: Equal, FoundText: "nothing"}
 	isLive := st.Exists && !st.Tombstone
 	isForeign := st.Exists && !s.isOwn(st)
-	f.hasOtherVersion = isForeign || st.Exists && c != nil && st.Source != c.Key
+	belongsToOtherItem := st.Exists && c != nil && st.Source != c.Key
+	f.hasOtherVersion = isForeign || belongsToOtherItem
 	switch {
 	case isForeign && p.expected:
 		f.Verdict, f.FoundText = Wrong, fmt.Sprintf("a row of %s of the pipeline %s",
@@ -324,7 +323,7 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		if p.expected {
 			f.Verdict = Missing
 		}
-	case c != nil && st.Source != c.Key:
+	case belongsToOtherItem:
 		f.FoundText, f.Owner = "a row of the item "+s.otherItemText(c, st.Source), st.Source
 		if p.expected {
 			f.Verdict = Wrong
