@@ -108,7 +108,8 @@ type Finding struct {
 	Reason      string         `json:"why,omitempty"`     // reason of Held or Skipped
 	Command     string         `json:"command,omitempty"` // the command that repairs the cause of Held
 	Waiting     []WaitingClaim `json:"-"`                 // claims that wait for the row
-	// Unread means that the sink has a newer change of the item than the saved records: see Options.SavedRecords.
+	// Unread means that the sink has, or may have, a newer change of the item than the saved records: see
+	// Options.SavedRecords.
 	Unread bool `json:"-"`
 
 	hasOtherVersion bool // Version belongs to another sink or to another item
@@ -150,9 +151,10 @@ type Options struct {
 	// AllowUnfilled means that Open also opens sinks that wait for their backfill or are being filled. Default: Open
 	// returns an error for these sinks.
 	AllowUnfilled bool
-	// SavedRecords means that an item is the last state in saved records or in a snapshot. The records may lack a newer
-	// change that a sink has; then the item is not compared with that sink. The state in a snapshot, with Change.Backfill,
-	// is always compared. Default: an item is as in the table.
+	// SavedRecords means that an item is its last state in saved records or in a snapshot. Both may lack a newer change
+	// of the item that a sink has. Then the differences of the item in that sink are Skipped. A snapshot does not show
+	// whether it has a change of the stream, so each change of the stream counts as newer. Default: an item is as in the
+	// table.
 	SavedRecords     bool
 	DryRun           bool // Repair writes nothing, and returns the write that it would make
 	GroupConcurrency int  // groups that RepairGroups repairs concurrently. Default: 16

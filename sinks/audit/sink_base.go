@@ -147,8 +147,8 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return text
 }
 
-// reasonUnread begins the Reason of an Unread finding. What the item is now is unknown, and a repair would write an
-// older state of it.
+// reasonUnread is the reason why an Unread finding is Skipped. The present state of the item is unknown, and a repair
+// would write an older state.
 const reasonUnread = "the sink has a newer change of the item than the records"
 
 // completeFindings sets the item of each finding. It also sets the verdicts that follow from the item: Stale, Skipped

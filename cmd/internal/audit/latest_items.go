@@ -214,8 +214,8 @@ func (l *latestItems) readItem(ctx context.Context, key item.Key) (found run.Ite
 	return found, nil
 }
 
-// removeOf returns a REMOVE of an item that has no records. The names of the key attributes are invented. With a
-// snapshot, the item does not exist at the time of the snapshot.
+// removeOf returns a REMOVE of an item that has no records. The names of the key attributes are invented. If a snapshot
+// was added, the REMOVE counts as a change from the snapshot: the item did not exist at the time of the snapshot.
 func (l *latestItems) removeOf(k item.Key) (record.Change, error) {
 	keys, err := itemkey.Nameless(k)
 	if err != nil {

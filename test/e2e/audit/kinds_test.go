@@ -111,9 +111,9 @@ func kinds() []kind {
 		shareKinds(), groupKinds(), documentKinds("exact"), documentKinds("fast"))
 }
 
-// kinds returns the kinds of differences that an audit of the deployment finds. An audit of a folder reads saved records.
-// They may not be all records of an item, or none. So it skips entries of an item without any record, and entries that
-// are newer than the last record of their item. Only a read of the table can judge these.
+// kinds returns the kinds of differences that an audit of the deployment finds. An audit of a folder reads saved records,
+// and some records of an item may be missing. So the audit skips the entries of an item that has no record, and the
+// entries that are newer than the last record of their item. Only a read of the table shows whether these are right.
 func (tb *table) kinds() []kind {
 	if !tb.embedded {
 		return kinds()
