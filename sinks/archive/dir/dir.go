@@ -35,7 +35,7 @@ const errs = redact.Class("archive")
 
 // Options configure a store.
 type Options struct {
-	Dir      string // required: the folder of the objects; it is created if it does not exist
+	Dir      string // required: the folder of the objects
 	LookOnly bool   // nothing is written: a missing folder has no objects, and is not created
 }
 
@@ -62,7 +62,8 @@ const temporary = "~tmp"
 // abandoned is the age from which on an unfinished file counts as left by a crash.
 const abandoned = time.Hour
 
-// New creates the folder, and removes the unfinished files that a crash left.
+// New opens the folder. Without Options.LookOnly, New creates a missing folder, and removes the unfinished files that a
+// crash left.
 func New(o Options) (*Store, error) {
 	if o.Dir == "" {
 		return nil, errors.New("archive: Dir is empty: give the folder of the objects")

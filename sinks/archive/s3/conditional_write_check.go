@@ -35,9 +35,9 @@ func (s *Store) checkIfMatch(ctx context.Context) error {
 	return s.checkCondition(ctx, s.matchProven, ifMatch)
 }
 
-// checkCondition checks, unless that is proven, that the server refuses to write the probe because of the condition in
-// the header. The channel is a lock, and holds one value: whether an earlier check has proved it. A call takes the
-// value while it checks, and then puts the new value back.
+// checkCondition checks that the server refuses to write the probe because of the condition in the header. After one
+// check has proved this, later calls send no request. provenLock is a lock that holds one value: whether a check has
+// proved it. A call takes the value while it checks, and then puts the new value back.
 func (s *Store) checkCondition(ctx context.Context, provenLock chan bool, header string) error {
 	var proven bool
 	select {
