@@ -6,5 +6,5 @@
 // after the JSON, and does not retry a truncated body. In this package each of these is a transient error, and the SDK
 // retries the request with the same iterator.
 //
-// Read sdk_streams.go first, then get_records_protocol.go, which replaces the SDK's decoding, and errors.go.
+// Read sdk_streams.go first, then errors.go. [awshttp.AnswerDecoder] replaces the SDK's decoding.
 package sdk

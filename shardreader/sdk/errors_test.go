@@ -187,7 +187,7 @@ func TestBrokenAnswersOfTheOtherOperations(t *testing.T) {
 			if _, again := pipeline.Retryable(err); !again {
 				t.Errorf("ListStreams of %q: %v, want a transient error", body, err)
 			}
-			if said := redact.LogText(err); body == "{}" && said != "stream: ListStreams of table shop: the answer holds no list of streams" {
+			if said := redact.LogText(err); body == "{}" && said != "foreign_answer: ListStreams of table shop: an answer with status 200 that is not the service's: it has no list of streams" {
 				t.Errorf("ListStreams of %q: the log has %q", body, said)
 			}
 			_, err = s.GetShardIterator(t.Context(), shardreader.ShardPosition{Shard: "s", Type: shardreader.Latest})

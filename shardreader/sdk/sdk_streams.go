@@ -3,10 +3,12 @@ package sdk
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/awshttp"
@@ -39,7 +41,7 @@ func (s *Streams) ListStreams(ctx context.Context, table, after string) (shardre
 		ExclusiveStartStreamArn: nilIfEmpty(after),
 	}, keepRequestBody)
 	if err == nil && out.Streams == nil {
-		err = &brokenResponse{errs.New("the answer holds no list of streams")}
+		err = incomplete("it has no list of streams")
 	}
 	if err != nil {
 		return shardreader.StreamPage{}, newError(ctx, "ListStreams", subject, err)
@@ -68,7 +70,7 @@ func (s *Streams) DescribeStream(
 	}
 	out, err := s.client.DescribeStream(ctx, in, keepRequestBody)
 	if err == nil && out.StreamDescription == nil {
-		err = &brokenResponse{errs.New("the answer holds no stream description")}
+		err = incomplete("it has no stream description")
 	}
 	if err != nil {
 		return shardreader.StreamDescription{}, newError(ctx, "DescribeStream", q.StreamARN, err)
@@ -110,22 +112,29 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 	}
 	out, err := s.client.GetShardIterator(ctx, in, options...)
 	if err == nil && aws.ToString(out.ShardIterator) == "" {
-		err = &brokenResponse{errs.New("the answer holds no iterator")}
+		err = incomplete("it has no iterator")
 	}
-	if err == nil {
-		return *out.ShardIterator, nil
+	if err != nil {
+		return "", iteratorError(ctx, at, err)
 	}
+	return *out.ShardIterator, nil
+}
+
+// iteratorError returns an error of GetShardIterator.
+func iteratorError(ctx context.Context, at shardreader.ShardPosition, err error) *shardreader.Error {
 	e := newError(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
 	// DynamoDB Local returns this code instead of refusing the type. Its code for other failures is InternalServerError.
 	typeIsUnknown := at.Type == shardreader.AtTimestamp && awserr.Code(err) == "InternalFailure"
 	if typeIsUnknown && ctx.Err() == nil {
-		return "", &shardreader.Error{
-			Op: e.Op, Subject: e.Subject, Err: awserr.WithoutOperation(err),
-			Hint: "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON",
-		}
+		e.Err = awserr.WithoutOperation(err) // not transient
+		e.Hint = "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON"
 	}
-	return "", e
+	return e
 }
+
+// maxBody is the maximum size of the body of a page, in bytes. A page has at most 1 MB of data. Its JSON, with base64
+// and type tags, is much smaller than maxBody.
+const maxBody = 64 << 20
 
 // GetRecords implements [shardreader.API].
 func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
@@ -133,13 +142,23 @@ func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (r
 	if q.Limit > 0 {
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
 	}
-	p := &pageProtocol{decoder: s.decoder.ForShard(q.StreamARN, q.Shard)}
-	_, err := s.client.GetRecords(ctx, in, keepRequestBody, p.setProtocol)
-	if err != nil {
-		return p.page, newError(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
+	decoder := s.decoder.ForShard(q.StreamARN, q.Shard)
+	d := &awshttp.AnswerDecoder[record.GetRecordsPage]{
+		MaxBytes: maxBody,
+		Decode: func(body []byte, _ smithy.Deserializable) (record.GetRecordsPage, error) {
+			return decoder.DecodeGetRecords(body)
+		},
 	}
-	return p.page, nil
+	_, err := s.client.GetRecords(ctx, in, keepRequestBody,
+		func(o *dynamodbstreams.Options) { d.Replace(&o.Protocol) })
+	if err != nil {
+		return d.Answer, newError(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
+	}
+	return d.Answer, nil
 }
+
+// incomplete returns the error of a 2xx answer that lacks a part. The error is transient.
+func incomplete(text string) error { return &awshttp.Error{Status: http.StatusOK, Err: errs.New(text)} }
 
 func shardSubject(shard, arn string) string { return fmt.Sprintf("shard %s of %s", shard, arn) }
 

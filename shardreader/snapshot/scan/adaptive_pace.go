@@ -11,14 +11,14 @@ type Pace struct {
 	maxRate float64            // maximum rate; 0 if there is no limit until a request is throttled
 	slowed  func(rate float64) // may be nil
 
-	mu            sync.Mutex
-	rate          float64 // rate at the time since; 0 if there is no limit
-	step          float64 // amount by which the rate rises each second
-	since         time.Time
-	halvedAt      time.Time // when the rate was last halved
-	second        time.Time // when the present second began
-	units         float64   // units of the present second
-	previousUnits float64   // units of the previous second
+	mu             sync.Mutex
+	rate           float64 // rate at the time since; 0 if there is no limit
+	raisePerSecond float64 // amount by which the rate rises each second
+	since          time.Time
+	halvedAt       time.Time // when the rate was last halved
+	secondBegan    time.Time // when the present second began
+	units          float64   // units of the present second
+	previousUnits  float64   // units of the previous second
 }
 
 const (
@@ -31,7 +31,8 @@ const (
 // is called with each lower rate, by one goroutine at a time. It must not call the Pace, and may be nil.
 func NewPace(maxRate float64, slowed func(rate float64)) *Pace {
 	now := time.Now()
-	return &Pace{maxRate: maxRate, rate: maxRate, step: maxRate / restoreSeconds, slowed: slowed, since: now, second: now}
+	return &Pace{maxRate: maxRate, rate: maxRate, raisePerSecond: maxRate / restoreSeconds, slowed: slowed,
+		since: now, secondBegan: now}
 }
 
 // Rate returns the units a second that may be read now; 0 if there is no limit.
@@ -41,10 +42,10 @@ func (p *Pace) Rate() float64 {
 	return p.raiseRate(time.Now())
 }
 
-// raiseRate raises the rate by step for each second since the last call, and returns the rate.
+// raiseRate raises the rate by raisePerSecond for each second since the last call, and returns the rate.
 func (p *Pace) raiseRate(now time.Time) float64 {
 	if p.rate > 0 {
-		p.rate += p.step * now.Sub(p.since).Seconds()
+		p.rate += p.raisePerSecond * now.Sub(p.since).Seconds()
 		if p.maxRate > 0 {
 			p.rate = min(p.rate, p.maxRate)
 		}
@@ -63,11 +64,11 @@ func (p *Pace) AddUnits(units float64) {
 
 // nextSecond begins a new second if the present second is over.
 func (p *Pace) nextSecond(now time.Time) {
-	switch passed := now.Sub(p.second); {
+	switch passed := now.Sub(p.secondBegan); {
 	case passed >= 2*time.Second:
-		p.previousUnits, p.units, p.second = 0, 0, now
+		p.previousUnits, p.units, p.secondBegan = 0, 0, now
 	case passed >= time.Second:
-		p.previousUnits, p.units, p.second = p.units, 0, now
+		p.previousUnits, p.units, p.secondBegan = p.units, 0, now
 	}
 }
 
@@ -85,9 +86,9 @@ func (p *Pace) SlowDown() {
 	if rate == 0 {
 		p.nextSecond(now)
 		rate = max(p.units, p.previousUnits)
-		p.step = rate / restoreSeconds
+		p.raisePerSecond = rate / restoreSeconds
 	}
-	p.step = max(p.step, float64(minRate)/restoreSeconds)
+	p.raisePerSecond = max(p.raisePerSecond, float64(minRate)/restoreSeconds)
 	p.rate = max(rate/2, minRate)
 	if p.slowed != nil {
 		p.slowed(p.rate)

@@ -10,10 +10,9 @@ import (
 // costs one unit per 4 KB.
 const pageUnits = 256
 
-// limiter limits the read units a second of a process. The cost of a request is unknown until the answer comes. So a
-// request takes the units of a whole page in advance, even if the balance becomes negative. The next request waits
-// until the balance is no longer negative. The answer of a request corrects the units that the request took. limiter is
-// safe for concurrent use.
+// limiter limits the read units a second of a process. The cost of a request is unknown until the answer comes, so each
+// request takes the units of a whole page in advance. It may overdraw the balance; the next request waits until the
+// debt is paid. The answer corrects the units that the request took. limiter is safe for concurrent use.
 type limiter struct {
 	pace          *Pace
 	slot          chan struct{} // holds a value while a request waits, so that requests pass one by one

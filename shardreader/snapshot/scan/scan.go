@@ -141,7 +141,7 @@ func (o *Options) setDecoder(table Table) error {
 	if d.StreamARN != "" || d.EpochZero || d.Kinesis {
 		return nil
 	}
-	if !table.Streams {
+	if !table.StreamEnabled {
 		return errs.Errorf(
 			"scan: no stream of the table %s is enabled, whose changes would follow the scan: enable it, or set Decoder.StreamARN", redact.Safe(table.Name))
 	}

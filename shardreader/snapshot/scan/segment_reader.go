@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/awshttp"
+	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
@@ -68,9 +72,12 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 		in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = aws.String(r.scan.filter),
 			r.scan.names, r.scan.values
 	}
-	p := &pageProtocol{decoder: r.scan.decoder}
-	_, err = r.scan.options.Client.Scan(ctx, in, p.setProtocol)
-	r.scan.limiter.adjust(taken, pageCost(p.page))
+	d := &awshttp.AnswerDecoder[record.ScanPage]{MaxBytes: bounded.Answer, Decode: r.scan.decode}
+	_, err = r.scan.options.Client.Scan(ctx, in, func(o *dynamodb.Options) {
+		d.Replace(&o.Protocol)
+		o.HTTPClient = awshttp.KeepBody(o.HTTPClient)
+	})
+	r.scan.limiter.adjust(taken, pageCost(d.Answer))
 	if err != nil {
 		return record.ScanPage{}, awserr.CallError(ctx,
 			fmt.Sprintf("Scan of the table %s, segment %s", r.scan.table.Name, r.id), err, map[awserr.Kind]string{
@@ -80,7 +87,25 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 				awserr.Transient: "a smaller --rcu leaves more capacity to others, if the table is throttled",
 			})
 	}
-	return p.page, nil
+	return d.Answer, nil
+}
+
+// decode decodes the body of an answer. In out it sets only the consumed capacity, for middleware that counts the cost
+// of calls.
+func (s *Scan) decode(body []byte, out smithy.Deserializable) (record.ScanPage, error) {
+	page, err := s.decoder.DecodeScan(body)
+	if scanned, ok := out.(*dynamodb.ScanOutput); ok && err == nil && page.CapacityUnits >= 0 {
+		scanned.ConsumedCapacity = &types.ConsumedCapacity{CapacityUnits: aws.Float64(page.CapacityUnits)}
+	}
+	return page, err
+}
+
+// pageCost returns the consumed capacity of a page. If it is unknown, pageCost estimates one unit per 4 KB.
+func pageCost(p record.ScanPage) float64 {
+	if p.CapacityUnits < 0 {
+		return math.Ceil(float64(p.Page.Bytes) / 4096)
+	}
+	return p.CapacityUnits
 }
 
 // onRetry is called before a failed request is repeated.

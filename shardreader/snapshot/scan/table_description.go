@@ -24,12 +24,12 @@ var _ Client = (*dynamodb.Client)(nil)
 
 // Table describes a table.
 type Table struct {
-	Name, ARN string
-	StreamARN string    // ARN of the newest stream, enabled or not; "" if the table never had one
-	Streams   bool      // the newest stream is enabled
-	Keys      []string  // names of the key attributes, partition key first
-	KeyTypes  []string  // types of Keys, in the same order: S, N or B
-	Created   time.Time // UTC
+	Name, ARN     string
+	StreamARN     string    // ARN of the newest stream, enabled or not; "" if the table never had one
+	StreamEnabled bool      // the newest stream is enabled
+	Keys          []string  // names of the key attributes, partition key first
+	KeyTypes      []string  // types of Keys, in the same order: S, N or B
+	Created       time.Time // UTC
 
 	// DynamoDB counts items and bytes about every six hours, so both are approximate (API reference, TableDescription).
 	Items, Bytes int64
@@ -54,10 +54,10 @@ func Describe(ctx context.Context, client Client, table string) (Table, error) {
 	}
 	t := Table{
 		Name: aws.ToString(d.TableName), ARN: aws.ToString(d.TableArn),
-		StreamARN: aws.ToString(d.LatestStreamArn), Streams: d.StreamSpecification != nil &&
-			aws.ToBool(d.StreamSpecification.StreamEnabled),
-		Created: aws.ToTime(d.CreationDateTime).UTC(),
-		Items:   aws.ToInt64(d.ItemCount), Bytes: aws.ToInt64(d.TableSizeBytes),
+		StreamARN:     aws.ToString(d.LatestStreamArn),
+		StreamEnabled: d.StreamSpecification != nil && aws.ToBool(d.StreamSpecification.StreamEnabled),
+		Created:       aws.ToTime(d.CreationDateTime).UTC(),
+		Items:         aws.ToInt64(d.ItemCount), Bytes: aws.ToInt64(d.TableSizeBytes),
 	}
 	for _, kind := range []types.KeyType{types.KeyTypeHash, types.KeyTypeRange} {
 		for _, k := range d.KeySchema {
