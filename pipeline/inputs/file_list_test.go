@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/shardreader/internal/inputs"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 )
 
 func TestList(t *testing.T) {
@@ -32,6 +32,16 @@ func TestList(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := inputs.List([]string{link}); err != nil || len(got) != 2 || got[0].Path != filepath.Join(link, "a", "z.json") {
+		t.Errorf("through a link: %v, %v", got, err)
+	}
+	if got, err := inputs.List([]string{filepath.Dir(link)}); err == nil || !strings.Contains(err.Error(), link+" is a link to a folder") {
+		t.Errorf("a link in a folder: %v, %v", got, err)
 	}
 	if _, err := inputs.List([]string{t.TempDir()}); err == nil || !strings.Contains(err.Error(), "holds no files") {
 		t.Errorf("an empty folder: %v", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/tablewake/tablewake/shardreader/internal/inputs"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 )
 
 func TestDecompress(t *testing.T) {
@@ -31,25 +31,24 @@ func TestDecompress(t *testing.T) {
 		}
 	}
 	for name, b := range map[string][]byte{"plain": text, "gzip": gz.Bytes(), "zstd": zs.Bytes()} {
-		r, free, err := inputs.Decompress("f", bytes.NewReader(b))
+		r, err := inputs.Decompress("f", io.NopCloser(bytes.NewReader(b)))
 		if err != nil {
 			t.Fatal(name, err)
 		}
 		got, err := io.ReadAll(r)
-		if free(); err != nil || !bytes.Equal(got, text) {
+		if err := errors.Join(err, r.Close()); err != nil || !bytes.Equal(got, text) {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
 		if name == "plain" {
 			continue
 		}
-		r, free, err = inputs.Decompress("f", bytes.NewReader(b[:len(b)-5]))
-		if err != nil {
+		if r, err = inputs.Decompress("f", io.NopCloser(bytes.NewReader(b[:len(b)-5]))); err != nil {
 			t.Fatal(name, err)
 		}
-		if _, err = io.ReadAll(r); err == nil || !strings.Contains(err.Error(), "copy the file again") {
+		_, err = io.ReadAll(r)
+		if !errors.Is(err, inputs.ErrCut) || r.Close() != nil {
 			t.Errorf("%s, cut: %v", name, err)
 		}
-		free()
 	}
 }
 
@@ -64,11 +63,11 @@ func TestDecompress_ErrorOfTheReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	broken := errors.New("connection reset")
-	r, free, err := inputs.Decompress("f", io.MultiReader(bytes.NewReader(gz.Bytes()[:gz.Len()-20]), iotest.ErrReader(broken)))
+	r, err := inputs.Decompress("f", io.NopCloser(io.MultiReader(bytes.NewReader(gz.Bytes()[:gz.Len()-20]), iotest.ErrReader(broken))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer free()
+	defer r.Close()
 	if _, err = io.ReadAll(r); !errors.Is(err, broken) || err.Error() != broken.Error() {
 		t.Errorf("got %v", err)
 	}
@@ -77,10 +76,22 @@ func TestDecompress_ErrorOfTheReader(t *testing.T) {
 // Compressed data is never empty: an empty file was cut short. Other files may be empty.
 func TestDecompress_EmptyFile(t *testing.T) {
 	for name, format := range map[string]string{"a.jsonl.zst": "zstd", "a.json.gz": "gzip", "a.jsonl": ""} {
-		_, _, err := inputs.Decompress(name, strings.NewReader(""))
+		_, err := inputs.Decompress(name, io.NopCloser(strings.NewReader("")))
 		if want := "the " + format + " data is cut short"; format == "" && err != nil ||
 			format != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Text was cut if its last value of JSON is not closed. Other text says nothing.
+func TestCheckEnd(t *testing.T) {
+	for text, isCut := range map[string]bool{
+		"": false, "\n": false, `{"a":1}`: false, `{"a":1}{"b":[`: true, `{"a`: true, `[1,`: true, "\ufeff{": true,
+		"PK,SK": false, `{"a"}`: false, `{"a":"` + "\n": false,
+	} {
+		if err := inputs.CheckEnd([]byte(text)); errors.Is(err, inputs.ErrCut) != isCut || (err != nil) != isCut {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

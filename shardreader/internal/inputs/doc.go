@@ -1,2 +1,0 @@
-// Package inputs lists and decompresses the files that sources read.
-package inputs
