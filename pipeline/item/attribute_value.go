@@ -160,7 +160,7 @@ func (v Value) Get(name string) (Value, bool) {
 // Index returns element i of an L, or member i of a set as an S, an N or a B. i counts from 0, in the order of the
 // page. Index returns false if there is no such element, or if v is neither an L nor a set.
 func (v Value) Index(i int) (Value, bool) {
-	if !v.isList() || i < 0 {
+	if !v.hasElements() || i < 0 {
 		return Value{}, false
 	}
 	w := walk(v.raw)
@@ -197,7 +197,7 @@ func (v Value) Members() iter.Seq2[string, Value] {
 // other kind has none.
 func (v Value) Elements() iter.Seq2[int, Value] {
 	return func(yield func(int, Value) bool) {
-		if !v.isList() {
+		if !v.hasElements() {
 			return
 		}
 		w := walk(v.raw)
@@ -210,8 +210,8 @@ func (v Value) Elements() iter.Seq2[int, Value] {
 	}
 }
 
-// isList reports whether v is an L or a set.
-func (v Value) isList() bool { return v.kind == KindL || v.kind >= KindSS }
+// hasElements reports whether v is an L or a set.
+func (v Value) hasElements() bool { return v.kind == KindL || v.kind >= KindSS }
 
 // ParseValue reads and checks one DynamoDB JSON value, such as {"S":"x"}. The value keeps b, which the caller must not
 // change. The error names the offset and the path, and holds no data.

@@ -23,10 +23,10 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 		return append(dst, v.Raw()[0])
 	case KindM:
 		members := appendMembers(nil, walk(v.raw))
-		slices.SortFunc(members, namedValue.compareName)
+		slices.SortFunc(members, pair.compare)
 		dst = binary.AppendUvarint(dst, uint64(len(members)))
 		for _, m := range members {
-			dst = m.value.AppendCanonical(appendLengthPrefixed(dst, m.name))
+			dst = m.old.AppendCanonical(appendLengthPrefixed(dst, m.name))
 		}
 	case KindL:
 		dst = binary.AppendUvarint(dst, uint64(v.Len()))

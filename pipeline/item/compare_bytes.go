@@ -39,8 +39,8 @@ func surelyDiffer(a []byte, p int, b []byte, q int) bool {
 		if a[i] != '"' {
 			continue
 		}
-		// After these bytes, the quote at i opens the text of a value. It is not inside a text, because it would be
-		// escaped there. It does not open the name of a member, because other bytes precede such a quote.
+		// After these bytes, the quote at i opens the text of a value. Inside a text, quotes are escaped, and before the name
+		// of a member there are other bytes.
 		switch string(a[i-5 : i]) {
 		case `{"S":`:
 			return true

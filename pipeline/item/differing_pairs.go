@@ -17,75 +17,101 @@ type pair struct {
 // yields the attributes of the old image in its order, then the attributes that only the new image has. It leaves out
 // the aws:rep:* attributes, which replication adds.
 type pairs struct {
-	from, to  Image
-	added     bool // from is the new image, and only attributes that the old one lacks are yielded
-	fromIndex int  // index in from of the current pair's attribute
-	toIndex   int  // index in to of the current pair's attribute, or -1
-	expected  int  // index in to at which the next attribute of from is expected
-	common    int  // number of attributes that both images have
-	names     nameSearch
+	old, new Image
+	oldIndex int  // index of the current pair's attribute in old, unless added
+	newIndex int  // index of the current pair's attribute in new, or -1
+	added    bool // the attributes of old are done: only those that old lacks are left
+	common   int  // number of attributes that both images have
+	expected int  // index in the other image at which the next attribute is expected
+	search   nameSearch
 }
 
 // differingPairs returns an iterator that is before its first pair.
-func differingPairs(old, new Image) pairs { return pairs{from: old, to: new, fromIndex: -1} }
+func differingPairs(old, new Image) pairs { return pairs{old: old, new: new, oldIndex: -1} }
 
-// next moves to the next pair. It returns false after the last pair. A first pass goes over the old image. If it has
-// not met all attributes of the new image, a second pass goes over the new image, for those that the old one lacks.
+// next moves to the next pair. It returns false after the last pair.
 func (p *pairs) next() bool {
-	for p.fromIndex++; p.fromIndex < p.from.Len(); p.fromIndex++ {
+	if !p.added {
+		if p.nextOfOld() {
+			return true
+		}
+		if p.common == p.new.Len() {
+			return false // old has all attributes of new
+		}
+		*p = pairs{old: p.old, new: p.new, newIndex: -1, added: true}
+	}
+	return p.nextAdded()
+}
+
+// nextOfOld moves to the next attribute of old that differs in new, or that new lacks.
+func (p *pairs) nextOfOld() bool {
+	for p.oldIndex++; p.oldIndex < p.old.Len(); p.oldIndex++ {
 		surelyDiffers := p.findCounterpart()
-		if p.fromIndex == p.from.Len() {
-			break // all attributes from fromIndex on were equal
+		if p.oldIndex == p.old.Len() {
+			break // all attributes from oldIndex on were equal
 		}
-		isCommon := p.toIndex >= 0
-		if isCommon {
+		if p.newIndex >= 0 {
 			p.common++
-			p.expected = p.toIndex + 1
+			p.expected = p.newIndex + 1
+			if !surelyDiffers && p.old.ValueAt(p.oldIndex).Equal(p.new.ValueAt(p.newIndex)) {
+				continue
+			}
 		}
-		isSkipped := isCommon &&
-			(p.added || !surelyDiffers && p.from.ValueAt(p.fromIndex).Equal(p.to.ValueAt(p.toIndex)))
-		if !isSkipped && !Replicated(p.name()) {
+		if !Replicated(p.name()) {
 			return true
 		}
 	}
-	if p.added || p.common == p.to.Len() {
-		return false
-	}
-	*p = pairs{from: p.to, to: p.from, added: true, fromIndex: -1}
-	return p.next()
-}
-
-// findCounterpart skips the attributes that have equal bytes. For the next attribute it sets toIndex, and reports
-// whether the bytes show that the values differ.
-func (p *pairs) findCounterpart() (surelyDiffers bool) {
-	p.toIndex = -1
-	if p.expected < p.to.Len() {
-		equal, end := equalAttrs(&p.from, &p.to, p.fromIndex, p.expected)
-		p.fromIndex, p.expected, p.common = p.fromIndex+equal, p.expected+equal, p.common+equal
-		if p.fromIndex == p.from.Len() {
-			return false
-		}
-		attr := p.from.Index()[p.fromIndex]
-		nameEnd := attr.NameStart() + len(attr.RawName(p.from.Bytes()))
-		if p.expected < p.to.Len() && end > nameEnd {
-			p.toIndex = p.expected
-			otherEnd := end - attr.NameStart() + p.to.Index()[p.toIndex].NameStart()
-			return surelyDiffer(p.from.Bytes(), end, p.to.Bytes(), otherEnd)
-		}
-	}
-	p.toIndex = p.names.find(&p.to, p.expected, p.name())
 	return false
 }
 
-func (p *pairs) name() string { return p.from.name(p.fromIndex) }
+// nextAdded moves to the next attribute of new that old lacks.
+func (p *pairs) nextAdded() bool {
+	for p.newIndex++; p.newIndex < p.new.Len(); p.newIndex++ {
+		i := p.search.find(&p.old, p.expected, p.name())
+		if i >= 0 {
+			p.expected = i + 1
+		} else if !Replicated(p.name()) {
+			return true
+		}
+	}
+	return false
+}
+
+// findCounterpart skips the attributes of old that have equal bytes in new. For the next attribute it sets newIndex,
+// and reports whether the bytes show that the values differ.
+func (p *pairs) findCounterpart() (surelyDiffers bool) {
+	p.newIndex = -1
+	if p.expected < p.new.Len() {
+		equal, end := equalAttrs(&p.old, &p.new, p.oldIndex, p.expected)
+		p.oldIndex, p.expected, p.common = p.oldIndex+equal, p.expected+equal, p.common+equal
+		if p.oldIndex == p.old.Len() {
+			return false
+		}
+		attr := p.old.Index()[p.oldIndex]
+		nameEnd := attr.NameStart() + len(attr.RawName(p.old.Bytes()))
+		if p.expected < p.new.Len() && end > nameEnd {
+			p.newIndex = p.expected
+			newEnd := end - attr.NameStart() + p.new.Index()[p.newIndex].NameStart()
+			return surelyDiffer(p.old.Bytes(), end, p.new.Bytes(), newEnd)
+		}
+	}
+	p.newIndex = p.search.find(&p.new, p.expected, p.name())
+	return false
+}
+
+func (p *pairs) name() string {
+	if p.added {
+		return p.new.name(p.newIndex)
+	}
+	return p.old.name(p.oldIndex)
+}
 
 func (p *pairs) values() (old, new Value) {
-	old = p.from.ValueAt(p.fromIndex)
-	switch {
-	case p.added:
-		return new, old
-	case p.toIndex >= 0:
-		new = p.to.ValueAt(p.toIndex)
+	if !p.added {
+		old = p.old.ValueAt(p.oldIndex)
+	}
+	if p.newIndex >= 0 {
+		new = p.new.ValueAt(p.newIndex)
 	}
 	return old, new
 }
@@ -161,7 +187,7 @@ func differingMembers(old, new Value) []pair {
 			differing = append(differing, pair{ddbjson.View(ddbjson.TextOf(oldName)), oldValue, newValue})
 		}
 	}
-	for _, p := range pairUp(restOld, restNew) {
+	for _, p := range pairUp(nil, restOld, restNew) {
 		if !p.old.Equal(p.new) {
 			differing = append(differing, p)
 		}
@@ -180,13 +206,11 @@ func membersFrom(v Value) walker {
 	return walk(v.raw)
 }
 
-// pairUp pairs the remaining members of two maps by name. It sorts the members instead of looking up each name, because
-// a lookup is a scan, and a map may have tens of thousands of members.
-func pairUp(old, new walker) []pair {
-	var all []pair
-	for name, v, ok := old.member(); ok; name, v, ok = old.member() {
-		all = append(all, pair{name: ddbjson.View(ddbjson.TextOf(name)), old: v})
-	}
+// pairUp pairs the remaining members of two maps by name, in the order of the names. It sorts the members instead of
+// looking up each name, because a lookup is a scan, and a map may have tens of thousands of members. The result uses
+// the memory of all, which is empty.
+func pairUp(all []pair, old, new walker) []pair {
+	all = appendMembers(all, old)
 	for name, v, ok := new.member(); ok; name, v, ok = new.member() {
 		all = append(all, pair{name: ddbjson.View(ddbjson.TextOf(name)), new: v})
 	}
@@ -201,6 +225,14 @@ func pairUp(old, new walker) []pair {
 		merged = append(merged, p)
 	}
 	return merged
+}
+
+// appendMembers appends the remaining members of a map, each as the old value of a pair.
+func appendMembers(all []pair, w walker) []pair {
+	for name, v, ok := w.member(); ok; name, v, ok = w.member() {
+		all = append(all, pair{name: ddbjson.View(ddbjson.TextOf(name)), old: v})
+	}
+	return all
 }
 
 // elementsFrom returns a walker before the first element of v.

@@ -46,13 +46,13 @@ func (m Image) Len() int { return int(m.n) }
 // Get returns the attribute with this name, or false if there is none.
 func (m Image) Get(name string) (Value, bool) {
 	if name == "" {
-		return m.find(name)
+		return m.slowGet(name)
 	}
 	// Two names of the same length mostly differ in their first byte, and comparing this byte takes no call.
 	doc, attrs := m.Bytes(), m.Index()
 	for i, a := range attrs {
 		if !a.Plain() {
-			return m.find(name)
+			return m.slowGet(name)
 		}
 		if a.NameLen() != len(name) {
 			continue
@@ -64,9 +64,9 @@ func (m Image) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// find does the same as Get. It also finds names that are empty or have escapes, and attributes for which
-// [ddbjson.Attr.Far] is true.
-func (m *Image) find(name string) (Value, bool) {
+// slowGet does the same as Get, for all names: also those that are empty or have escapes, and those of attributes that
+// are not Plain.
+func (m *Image) slowGet(name string) (Value, bool) {
 	doc, attrs := m.Bytes(), m.Index()
 	for i, a := range attrs {
 		if a.Text(doc) == name {

@@ -33,15 +33,18 @@ func AppendMember(object []byte, name string, v Value) []byte {
 	if object[len(object)-1] != '{' {
 		object = append(object, ',')
 	}
-	object = append(StringValue(name).AppendJSON(object), ':')
+	object = append(AppendJSONText(object, name), ':')
 	return v.AppendDynamoDBJSON(object)
 }
+
+// AppendJSONText appends a text as a JSON string.
+func AppendJSONText(dst []byte, text string) []byte { return StringValue(text).AppendJSON(dst) }
 
 // AppendJSON appends v as plain JSON: an N as a JSON number with all its digits and no exponent, a B as base64, sets as
 // arrays, NULL as null. Members keep the order of the page. An absent value is null.
 func (v Value) AppendJSON(dst []byte) []byte {
 	var w plainWriter
-	return w.document(dst, v)
+	return w.appendDocument(dst, v)
 }
 
 // AppendJSONForDoubles does the same as [Value.AppendJSON], but for readers that store decimals as doubles, such as
@@ -49,7 +52,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 // decimal becomes a JSON string. Integers are JSON numbers with all their digits.
 func (v Value) AppendJSONForDoubles(dst []byte) []byte {
 	w := plainWriter{forDoubles: true}
-	return w.document(dst, v)
+	return w.appendDocument(dst, v)
 }
 
 // String returns v as DynamoDB JSON, for people. It returns "absent" for the zero Value.
@@ -84,7 +87,7 @@ func (m Image) appendPlain(dst []byte, w plainWriter) []byte {
 		return append(dst, "null"...)
 	}
 	w.b = m.Bytes()
-	return w.item(dst, m)
+	return w.appendItem(dst, m)
 }
 
 // appendItem appends the members of a map, with their names as they are written.

@@ -3,13 +3,13 @@ package item
 // isCanonical reports whether text is the canonical text of a number, as [decimal.Decimal.Append] writes it. DynamoDB
 // writes canonical texts, too. Two different canonical texts are different numbers.
 func isCanonical(text []byte) bool {
-	ok, _, _ := measure(text)
+	ok, _, _ := canonicalDigits(text)
 	return ok
 }
 
-// measure reports whether the text of a checked N is canonical. If it is, digits is the number of all its digits, and
-// fraction the number of its digits after the point. If it is not, both are 0.
-func measure(text []byte) (canonical bool, digits, fraction int) {
+// canonicalDigits reports whether the text of a checked N is canonical. If it is, digits is the number of all its
+// digits, and fraction the number of its digits after the point. If it is not, both are 0.
+func canonicalDigits(text []byte) (canonical bool, digits, fraction int) {
 	first := 0
 	if len(text) > 0 && text[0] == '-' {
 		first = 1

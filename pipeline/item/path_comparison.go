@@ -32,7 +32,7 @@ func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 }
 
 // comparison walks two images at the same time, at the paths that match a pattern. Its methods return true to end the
-// walk. If yield is nil, the walk ends at the first difference. Otherwise it ends when yield returns false.
+// walk: when yield returned false, or at the first difference if yield is nil.
 type comparison struct {
 	yield func(Difference) bool
 	seen  map[string]bool // yielded paths, because patterns may overlap; nil in Diff, which has one pattern

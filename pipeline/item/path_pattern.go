@@ -23,7 +23,7 @@ type Pattern struct {
 type Segment struct {
 	Wild  Wildcard
 	Name  string
-	Index int // index of an element; -1 if the segment is a name; unused with a wildcard
+	Index int // index of an element, or -1 for a name; unused with a wildcard
 }
 
 // Wildcard is the kind of a [Segment] that is not a name or an index.
@@ -35,7 +35,7 @@ const (
 	AnyMember             // .*
 	AnyElement            // [*]
 	wholeSubtree          // .**
-	allInside             // has no text; matches all differing paths, as deep as both values are maps or lists
+	allInside             // only in Diff: all differing paths, as deep as both values are maps or lists
 )
 
 // IsElement reports whether the segment matches elements of lists.

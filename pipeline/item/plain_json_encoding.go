@@ -25,7 +25,7 @@ func (w *plainWriter) appendContent(dst []byte, kind ddbjson.Tag, start int) ([]
 		return append(dst, b[start:end]...), end
 	case ddbjson.TagN:
 		end := ddbjson.StringEnd(b, start+1)
-		return w.number(dst, start+1, end), end + 1
+		return w.appendNumber(dst, start+1, end), end + 1
 	case ddbjson.TagBOOL:
 		end := ddbjson.ContentEnd(b, kind, start)
 		return append(dst, b[start:end]...), end
@@ -37,7 +37,7 @@ func (w *plainWriter) appendContent(dst []byte, kind ddbjson.Tag, start int) ([]
 				dst = append(dst, ',')
 			}
 			_, to, _, kind, start := ddbjson.MemberAt(b, i)
-			dst, i = w.appendTagged(w.name(dst, i, to), kind, start)
+			dst, i = w.appendTagged(w.appendName(dst, i, to), kind, start)
 			i = ddbjson.Next(b, i)
 		}
 		return append(dst, '}'), i + 1
@@ -76,18 +76,18 @@ func (w *plainWriter) appendTagged(dst []byte, kind ddbjson.Tag, start int) ([]b
 	return dst, ddbjson.AfterBrace(w.b, end)
 }
 
-// name appends a member's name and a colon. from and to are the positions of the name's quotes.
-func (w *plainWriter) name(dst []byte, from, to int) []byte {
+// appendName appends a member's name and a colon. from and to are the positions of the name's quotes.
+func (w *plainWriter) appendName(dst []byte, from, to int) []byte {
 	if w.b[to+1] == ':' {
 		return append(dst, w.b[from:to+2]...)
 	}
 	return append(append(dst, w.b[from:to+1]...), ':')
 }
 
-// number appends the N between the positions from and to.
-func (w *plainWriter) number(dst []byte, from, to int) []byte {
+// appendNumber appends the N between the positions from and to.
+func (w *plainWriter) appendNumber(dst []byte, from, to int) []byte {
 	raw := w.b[from:to]
-	isCanonical, digits, fraction := measure(raw)
+	isCanonical, digits, fraction := canonicalDigits(raw)
 	fitsDouble := digits <= doubleDigits || fraction == 0
 	if isCanonical && (fitsDouble || !w.forDoubles) {
 		return append(dst, w.b[from:to]...)
@@ -106,8 +106,8 @@ func losesDigits(d decimal.Decimal) bool {
 	return hasFraction && len(digits) > doubleDigits
 }
 
-// item appends an image. It finds the attributes with the index of the image.
-func (w *plainWriter) item(dst []byte, m Image) []byte {
+// appendItem appends an image. It finds the attributes with the index of the image.
+func (w *plainWriter) appendItem(dst []byte, m Image) []byte {
 	dst = append(dst, '{')
 	attrs := m.Index()
 	for i := range attrs {
@@ -115,12 +115,12 @@ func (w *plainWriter) item(dst []byte, m Image) []byte {
 			dst = append(dst, ',')
 		}
 		nameStart, nameEnd, from, to := ddbjson.AttrAt(w.b, attrs, i)
-		dst = w.name(dst, nameStart-1, nameEnd)
+		dst = w.appendName(dst, nameStart-1, nameEnd)
 		switch kind := attrs[i].Tag(); kind {
 		case ddbjson.TagS, ddbjson.TagB:
 			dst = append(dst, w.b[from-1:to+1]...)
 		case ddbjson.TagN:
-			dst = w.number(dst, from, to)
+			dst = w.appendNumber(dst, from, to)
 		default:
 			dst, _ = w.appendContent(dst, kind, from)
 		}
@@ -128,14 +128,14 @@ func (w *plainWriter) item(dst []byte, m Image) []byte {
 	return append(dst, '}')
 }
 
-// document appends a value that is not part of another value.
-func (w *plainWriter) document(dst []byte, v Value) []byte {
+// appendDocument appends a value that is not part of another value.
+func (w *plainWriter) appendDocument(dst []byte, v Value) []byte {
 	switch v.kind {
 	case KindS, KindB:
 		return ddbjson.AppendString(dst, v.raw)
 	case KindN:
 		w.b = v.raw
-		return w.number(dst, 0, len(v.raw))
+		return w.appendNumber(dst, 0, len(v.raw))
 	case Absent:
 		return append(dst, "null"...)
 	default:

@@ -3,7 +3,6 @@ package item
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
@@ -66,27 +65,11 @@ func sameNumber(a, b []byte) bool {
 	return ddbjson.DecimalOf(a) == ddbjson.DecimalOf(b)
 }
 
-// namedValue is a member of a map with its unescaped name.
-type namedValue struct {
-	name  string
-	value Value
-}
-
-func (m namedValue) compareName(n namedValue) int { return strings.Compare(m.name, n.name) }
-
-// appendMembers appends the rest of the members of a map.
-func appendMembers(ms []namedValue, w walker) []namedValue {
-	for name, v, ok := w.member(); ok; name, v, ok = w.member() {
-		ms = append(ms, namedValue{ddbjson.View(ddbjson.TextOf(name)), v})
-	}
-	return ms
-}
-
 // fewMembers is the number of members that are sorted without allocation.
 const fewMembers = 16
 
-// skipEqual moves the walkers of two maps past the members before the first different byte. A walker passes a member
-// only if the byte after the member is equal, too. Otherwise one walker could stop at white space.
+// skipEqual moves the walkers of two maps past the members before the first different byte. It passes a member only if
+// the byte after the member is equal, too: that byte could be white space in one of the maps.
 func skipEqual(x, y *walker) {
 	end := x.i + simd.EqualPrefix(x.b[x.i:], y.b[y.i:])
 	for x.i < end && x.b[x.i] == '"' {
@@ -99,8 +82,8 @@ func skipEqual(x, y *walker) {
 	}
 }
 
-// equalMaps compares two maps, member by member in the order of the page. At the first different name, it sorts the
-// remaining members of both maps by name and compares them in that order.
+// equalMaps compares two maps, member by member in the order of the page. At the first different name, it pairs the
+// remaining members of both maps by name.
 func equalMaps(x, y walker) bool {
 	for {
 		skipEqual(&x, &y)
@@ -118,14 +101,9 @@ func equalMaps(x, y walker) bool {
 		}
 		x, y = afterX, afterY
 	}
-	var xs, ys [fewMembers]namedValue
-	a, b := appendMembers(xs[:0], x), appendMembers(ys[:0], y)
-	if len(a) != len(b) {
-		return false
-	}
-	slices.SortFunc(a, namedValue.compareName)
-	slices.SortFunc(b, namedValue.compareName)
-	return slices.EqualFunc(a, b, func(x, y namedValue) bool { return x.name == y.name && x.value.Equal(y.value) })
+	var pairs [2 * fewMembers]pair
+	isDifferent := func(p pair) bool { return !p.old.Equal(p.new) }
+	return !slices.ContainsFunc(pairUp(pairs[:0], x, y), isDifferent)
 }
 
 // equalElements compares two lists, or two sets in the order of the page. kind is the kind of both.
