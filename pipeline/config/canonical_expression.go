@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // canonicalExpr returns an expression in canonical form: without comments, and with uniform spaces between its tokens.
@@ -55,19 +56,28 @@ func cutToken(s string) (token, rest string) {
 		_, rest, _ = strings.Cut(s, "\n")
 		return "", rest
 	case inWord(s[0]):
-		for end < len(s) && inWord(s[end]) {
-			end++
-		}
-		isBeforeQuote := end < len(s) && (s[end] == '"' || s[end] == '\'')
-		if word := s[:end]; isBeforeQuote && strings.Trim(word, "rRbB") == "" { // the prefix of a string literal
-			end += quotedLength(s[end:], strings.ContainsAny(word, "rR"))
-		}
+		end = wordLength(s)
 	case s[0] == '"' || s[0] == '\'':
 		end = quotedLength(s, false)
 	case len(s) > 1 && slices.Contains(longOperators, s[:2]):
 		end = 2
 	}
 	return s[:end], s[end:]
+}
+
+// wordLength returns the length of the word at the beginning of s. If the word is the prefix of a string literal, the
+// literal is included.
+func wordLength(s string) int {
+	isOutside := func(r rune) bool { return r < utf8.RuneSelf && !inWord(byte(r)) }
+	end := strings.IndexFunc(s, isOutside)
+	if end < 0 {
+		return len(s)
+	}
+	word, isBeforeQuote := s[:end], s[end] == '"' || s[end] == '\''
+	if isBeforeQuote && strings.Trim(word, "rRbB") == "" {
+		return end + quotedLength(s[end:], strings.ContainsAny(word, "rR"))
+	}
+	return end
 }
 
 // quotedLength returns the length of the string literal at the beginning of s. If isRaw is true, a \ escapes nothing.

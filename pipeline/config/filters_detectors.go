@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -27,8 +26,8 @@ type Filter struct {
 	action *value         // drop, keep or func
 }
 
-// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. Filters before a state sink (a
-// sink that keeps state) may read only keys. A filter that drops TTL deletes is the exception.
+// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. Only such a filter can be before a
+// state sink (a sink that keeps state) although it reads more than keys.
 func (f Filter) dropsTTLDeletes() bool {
 	return f.action.Name == "drop" && f.action.Text() == "ttl_deletes"
 }
@@ -67,54 +66,53 @@ type condition struct {
 // ttl_deletes, drop_changed or keep_op.
 func (c *checker) filters(v *value) []Filter {
 	var filters []Filter
-	nameCounts := make(map[string]int)
+	taken := make(map[string]bool)
 	for _, entry := range v.All() {
 		if len(entry.Entries) != 1 {
 			continue // yamlbind has reported it
 		}
 		action := entry.Entries[0] // drop, keep or func
-		f := Filter{Line: entry.Node.Line, action: action}
-		if action.Name == "func" {
-			if action.Text() == "" {
-				continue // yamlbind has reported it
-			}
-			f.Name = c.filterName(action, nameCounts)
-			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, problem: c.Problem(action, "", "")}
-			filters = append(filters, f)
-			continue
+		if filter, name := c.filter(action, taken); filter != nil {
+			filters = append(filters, Filter{Line: entry.Node.Line, action: action, Name: name, Filter: filter})
 		}
-		condition := c.condition(action)
-		if condition == nil {
-			continue // a problem says why
-		}
-		f.Name = c.filterName(action, nameCounts)
-		if action.Name == "keep" {
-			f.Filter = rules.Keep(f.Name, condition)
-		} else {
-			f.Filter = rules.Drop(f.Name, condition)
-		}
-		filters = append(filters, f)
 	}
 	return filters
 }
 
-// filterName returns the name of a filter. nameCounts has the number of filters with each name, and filterName adds
-// this filter. If a default name is taken, filterName appends a number.
-func (c *checker) filterName(action *value, nameCounts map[string]int) string {
-	given := action.Get("name")
-	name := cmp.Or(given.Text(), defaultFilterName(action))
-	nameCounts[name]++
-	count := nameCounts[name]
-	if count == 1 {
-		return name
+// filter returns the filter of a drop, keep or func, and its name. It returns nil if a problem was reported.
+func (c *checker) filter(action *value, taken map[string]bool) (filter pipeline.Filter, name string) {
+	if action.Name == "func" {
+		if action.Text() == "" {
+			return nil, ""
+		}
+		name = c.filterName(action, taken)
+		return &GoFilter{Func: action.Text(), name: name, problem: c.Problem(action, "", "")}, name
 	}
-	if given.Text() != "" {
-		c.Fail(given, "drops are counted by it: give each filter its own",
+	condition := c.condition(action)
+	if condition == nil {
+		return nil, ""
+	}
+	name = c.filterName(action, taken)
+	if action.Name == "keep" {
+		return rules.Keep(name, condition), name
+	}
+	return rules.Drop(name, condition), name
+}
+
+// filterName returns the name of a filter, and adds it to taken. If a default name is taken, filterName appends a
+// number.
+func (c *checker) filterName(action *value, taken map[string]bool) string {
+	name := action.Get("name").Text()
+	if name != "" {
+		c.FailIf(taken[name], action.Get("name"), "drops are counted by it: give each filter its own",
 			"the name %q is taken by an earlier filter", name)
-		return name
+	} else {
+		name = defaultFilterName(action)
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s_%d", defaultFilterName(action), n)
+		}
 	}
-	name = fmt.Sprintf("%s_%d", name, count)
-	nameCounts[name]++
+	taken[name] = true
 	return name
 }
 

@@ -90,13 +90,19 @@ func TestFilters(t *testing.T) {
 
 // Filters without a name get different names.
 func TestFilterNames(t *testing.T) {
-	cfg := parse(t, "version: 1\nname: p\nsource: {table: t}\nfilters: [{drop: no_change}, {drop: no_change}, {keep: {op: [INSERT]}}, {keep: {op: [MODIFY]}}, {keep: {op: [INSERT], name: x}}]\nsinks: {s: {custom: {name: c}}}\n")
-	var names []string
-	for _, f := range cfg.Filters {
-		names = append(names, f.Name)
-	}
-	if want := []string{"no_change", "no_change_2", "keep_op", "keep_op_2", "x"}; !slices.Equal(names, want) {
-		t.Errorf("names are %q, want %q", names, want)
+	for filters, want := range map[string][]string{
+		"{drop: no_change}, {drop: no_change}, {drop: no_change}":                                 {"no_change", "no_change_2", "no_change_3"},
+		"{keep: {op: [INSERT]}}, {keep: {op: [MODIFY]}}, {keep: {op: [INSERT], name: x}}":         {"keep_op", "keep_op_2", "x"},
+		"{drop: {op: [REMOVE], name: drop_op_2}}, {drop: {op: [INSERT]}}, {drop: {op: [MODIFY]}}": {"drop_op_2", "drop_op", "drop_op_3"},
+	} {
+		cfg := parse(t, "version: 1\nname: p\nsource: {table: t}\nfilters: ["+filters+"]\nsinks: {s: {custom: {name: c}}}\n")
+		var names []string
+		for _, f := range cfg.Filters {
+			names = append(names, f.Name)
+		}
+		if !slices.Equal(names, want) {
+			t.Errorf("%s: names are %q, want %q", filters, names, want)
+		}
 	}
 }
 

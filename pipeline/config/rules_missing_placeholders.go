@@ -146,8 +146,8 @@ const (
 )
 
 // failMissingBraces notes a problem if the key of e has the name as literal text, such as 'RES#ResId' or
-// 'RES#{{ResId}}' instead of 'RES#{ResId}'. Then the pattern is wrong, and the parts of the file that read the name are
-// right. It returns false if the key has no such text. It notes only one problem for each pattern.
+// 'RES#{{ResId}}' instead of 'RES#{ResId}'. The problem is about the pattern, not about the parts of the file that read
+// the name. It returns false if the key has no such text. It notes only one problem for each pattern.
 func (c *checker) failMissingBraces(e *Entity, name string, forms literalForms) bool {
 	if name == "" {
 		return false

@@ -15,7 +15,7 @@ type Entity struct {
 	Attributes *Shape       // shape of the declared attributes, an M. Default: any attributes
 
 	equalPairs []samePair // pairs of names whose values must be equal
-	earlier    []*Entity  // earlier entities of the set whose keys overlap with those of this entity
+	earlier    []*Entity  // earlier entities of the set that may match the same keys
 }
 
 // KeyPattern is the pattern of a key attribute.
@@ -33,9 +33,9 @@ type Condition interface {
 // samePair has two positions in the key that have the same name.
 type samePair struct{ a, b position }
 
-// position is the position of a name in a key. key is the index of the key attribute in Entity.Key, and name is the
-// index of the name in its pattern.
-type position struct{ key, name int }
+// position is the position of a name in a key. keyIndex is the index of the key attribute in Entity.Key, and nameIndex
+// is the index of the name in its pattern.
+type position struct{ keyIndex, nameIndex int }
 
 // Set has the entities of a table, in the order of the file. It is safe for concurrent use.
 type Set struct{ entities []*Entity }
@@ -122,7 +122,7 @@ func (s *Set) Conditions() []Condition {
 func (e *Entity) MatchKey(m item.Image) bool {
 	for i := range e.Key {
 		k := &e.Key[i]
-		if v, ok := m.Get(k.Attribute); !ok || !k.Pattern.Holds(v) {
+		if v, ok := m.Get(k.Attribute); !ok || !k.Pattern.Matches(v) {
 			return false
 		}
 	}
@@ -160,9 +160,9 @@ func (e *Entity) meetsCondition(m item.Image) (bool, error) {
 }
 
 func (e *Entity) value(m item.Image, at position) item.Value {
-	k := &e.Key[at.key]
+	k := &e.Key[at.keyIndex]
 	v, _ := m.Get(k.Attribute)
-	return k.Pattern.value(v, at.name)
+	return k.Pattern.value(v, at.nameIndex)
 }
 
 // Names returns the names that the key binds, each once, in order.

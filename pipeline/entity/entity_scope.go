@@ -10,14 +10,13 @@ import (
 // Scope has the entities that a rule of the configuration is about, and the names that the rule can read. The nil Scope
 // has no names.
 type Scope struct {
-	set      *Set
 	entities []*Entity
 	bindings []*Binding
 }
 
 // Scope returns the scope of the entities with these names. It ignores unknown names.
 func (s *Set) Scope(names ...string) *Scope {
-	sc := &Scope{set: s}
+	sc := &Scope{}
 	for _, e := range s.All() {
 		if slices.Contains(names, e.Name) {
 			sc.entities = append(sc.entities, e)
@@ -44,12 +43,9 @@ func (sc *Scope) bind(name string) *Binding {
 			return nil
 		}
 		p := piece{entity: e, attribute: e.Key[i].Attribute, pattern: e.Key[i].Pattern,
-			name: slices.Index(e.Key[i].Pattern.names, name)}
-		for _, other := range b.pieces {
-			isAlike := other.attribute == p.attribute && other.name == p.name && other.pattern.src == p.pattern.src
-			if !isAlike && Compare(other.entity, e).Overlap != Disjoint {
-				return nil
-			}
+			nameIndex: slices.Index(e.Key[i].Pattern.names, name)}
+		if slices.ContainsFunc(b.pieces, p.contradicts) {
+			return nil
 		}
 		b.pieces = append(b.pieces, p)
 	}
@@ -147,8 +143,17 @@ type piece struct {
 	entity    *Entity
 	attribute string
 	pattern   *Pattern
-	name      int // index of the name in pattern
+	nameIndex int // of the name in pattern
 }
+
+// contradicts reports whether a key can match the entities of both pieces, and the name is bound differently in them.
+func (p *piece) contradicts(other piece) bool {
+	isAlike := other.attribute == p.attribute && other.nameIndex == p.nameIndex && other.pattern.src == p.pattern.src
+	return !isAlike && Compare(other.entity, p.entity).Overlap != Disjoint
+}
+
+// nextLiteral returns the fixed text that follows the name in the pattern.
+func (p *piece) nextLiteral() string { return p.pattern.literals[p.nameIndex+1] }
 
 // Name returns the name.
 func (b *Binding) Name() string { return b.name }
@@ -164,9 +169,9 @@ func (b *Binding) Attributes() []string {
 	return names
 }
 
-// Value returns the value that the name binds in an item. An image m with only the key is enough. If the scope has one
-// entity, the entity's patterns must match the key; Value does not check that. If the scope has several, and the
-// patterns of none match, Value returns the absent value.
+// Value returns the value that the name binds in an item. An image m with only the key is enough. If the scope has
+// several entities, and the patterns of none match the key, Value returns the absent value. If it has one, the caller
+// ensures that its patterns match.
 func (b *Binding) Value(m item.Image) item.Value {
 	for i := range b.pieces {
 		p := &b.pieces[i]
@@ -174,7 +179,7 @@ func (b *Binding) Value(m item.Image) item.Value {
 			continue
 		}
 		v, _ := m.Get(p.attribute)
-		return p.pattern.value(v, p.name)
+		return p.pattern.value(v, p.nameIndex)
 	}
 	return item.Value{}
 }
@@ -189,13 +194,12 @@ func (b *Binding) IsText() bool {
 // single byte follows the name in the patterns of all entities. The text of the name ends at the first occurrence of
 // this byte.
 func (b *Binding) Excludes() string {
-	excluded := ""
-	for i, p := range b.pieces {
-		nextLiteral := p.pattern.literals[p.name+1]
-		if isFirst := i == 0; isFirst {
-			excluded = nextLiteral
-		}
-		if len(nextLiteral) != 1 || nextLiteral != excluded {
+	excluded := b.pieces[0].nextLiteral()
+	if len(excluded) != 1 {
+		return ""
+	}
+	for i := range b.pieces {
+		if b.pieces[i].nextLiteral() != excluded {
 			return ""
 		}
 	}

@@ -108,8 +108,8 @@ func (p *Pattern) BindsAll() bool {
 	return len(p.names) == 1 && p.literals[0] == "" && p.literals[1] == ""
 }
 
-// Holds reports whether the pattern matches the value of a key attribute.
-func (p *Pattern) Holds(v item.Value) bool {
+// Matches reports whether the pattern matches the value of a key attribute.
+func (p *Pattern) Matches(v item.Value) bool {
 	if text, ok := v.Text(); ok {
 		_, ok = p.partOf(text, -1)
 		return ok
@@ -122,7 +122,7 @@ func (p *Pattern) Holds(v item.Value) bool {
 func (p *Pattern) value(v item.Value, i int) item.Value {
 	text, ok := v.Text()
 	switch {
-	case p.BindsAll() && p.Holds(v):
+	case p.BindsAll() && p.Matches(v):
 		return v
 	case !ok:
 		return item.Value{}

@@ -11,8 +11,8 @@ import (
 type Overlap uint8
 
 // The overlaps. Disjoint means that no key matches both entities. Overlapping means that a key matches both. Unproven
-// means that Compare found a key that matches the patterns of both entities. But in this key, a name that occurs twice
-// has different values. Another key may match both entities.
+// means that a key matches the patterns of both entities, but a name that occurs twice has different values in it.
+// Compare tries no other key.
 const (
 	Disjoint Overlap = iota
 	Overlapping
@@ -40,14 +40,14 @@ func Compare(a, b *Entity) Comparison {
 		}
 	}
 	if len(attributes) > maxKeyAttributes {
-		return Comparison{} // a table cannot have all these key attributes
+		return Comparison{Overlap: Disjoint} // a table cannot have all these key attributes
 	}
 	texts := make(map[string]string) // a key that matches both
 	var example []string
 	for _, name := range attributes {
 		text, ok := commonText(a.pattern(name), b.pattern(name))
 		if !ok {
-			return Comparison{}
+			return Comparison{Overlap: Disjoint}
 		}
 		texts[name] = text
 		example = append(example, name+"="+strconv.Quote(text))
@@ -71,8 +71,8 @@ func (e *Entity) bindsEqually(texts map[string]string) bool {
 
 // text returns the text that the name at a position binds in a key; see bindsEqually.
 func (e *Entity) text(texts map[string]string, at position) string {
-	k := e.Key[at.key]
-	piece, _ := k.Pattern.partOf(texts[k.Attribute], at.name)
+	k := e.Key[at.keyIndex]
+	piece, _ := k.Pattern.partOf(texts[k.Attribute], at.nameIndex)
 	return piece
 }
 
@@ -86,7 +86,7 @@ func commonText(a, b *Pattern) (string, bool) {
 	a, b = cmp.Or(a, anyKey), cmp.Or(b, anyKey)
 	machineA, machineB := a.machine(), b.machine()
 	start := statePair{machineA.start(), machineB.start()}
-	steps := map[statePair]step{} // last step to each pair of states that was found
+	steps := map[statePair]step{start: {}} // last step to each pair of states that was found
 	alphabet := alphabetOf(a, b)
 	for queue := []statePair{start}; len(queue) > 0; queue = queue[1:] {
 		current := queue[0]
@@ -94,14 +94,13 @@ func commonText(a, b *Pattern) (string, bool) {
 			return textTo(current, start, steps), true
 		}
 		for _, r := range alphabet {
-			next := statePair{machineA.step(current.a, r), machineB.step(current.b, r)}
-			_, wasFound := steps[next]
-			isDead := next.a.dead || next.b.dead
-			if wasFound || next == start || isDead {
-				continue
+			nextA, okA := machineA.step(current.a, r)
+			nextB, okB := machineB.step(current.b, r)
+			next := statePair{nextA, nextB}
+			if _, wasFound := steps[next]; okA && okB && !wasFound {
+				steps[next] = step{current, r}
+				queue = append(queue, next)
 			}
-			steps[next] = step{current, r}
-			queue = append(queue, next)
 		}
 	}
 	return "", false
@@ -144,80 +143,64 @@ func alphabetOf(ps ...*Pattern) []rune {
 	return append([]rune{other}, slices.Compact(all)...)
 }
 
-// machine is the automaton that matches a pattern. It reads a text from the left, as [Pattern.partOf] does.
-type machine struct {
-	literals [][]rune
-	names    int
-}
+// machine is the automaton that matches a pattern. It has the fixed texts of the pattern, and there is a name between
+// each two of them. It reads a text from the left, as [Pattern.partOf] does.
+type machine [][]rune
 
 // state is a state of a machine.
 type state struct {
-	name    int  // index of the name that is read; -1 in the first fixed text; machine.names after the last fixed text
-	matched int  // number of characters of the next fixed text that have been read
-	some    bool // the text of the name is not empty
-	dead    bool // no text from here is accepted
+	literal int  // index of the fixed text that is read next, or of the last one + 1 at the end of the pattern
+	matched int  // number of characters of this fixed text that have been read
+	hasName bool // the name before this fixed text is not empty
 }
 
 func (p *Pattern) machine() machine {
-	m := machine{names: len(p.names)}
+	var m machine
 	for _, literal := range p.literals {
-		m.literals = append(m.literals, []rune(literal))
+		m = append(m, []rune(literal))
 	}
 	return m
 }
 
-func (m machine) start() state { return m.advance(state{name: -1}) }
-
-// advance moves to the next name if the fixed text before that name was read to its end.
-func (m machine) advance(s state) state {
-	if s.name == m.names {
-		return s // there is no next name
+func (m machine) start() state {
+	if len(m[0]) == 0 {
+		return state{literal: 1} // the pattern begins with a name
 	}
-	wasRead := s.matched == len(m.literals[s.name+1])
-	neverEnds := s.name >= 0 && s.matched == 0 // no fixed text follows the name, so nothing ends it
-	if !wasRead || neverEnds {
-		return s
-	}
-	return state{name: s.name + 1}
+	return state{}
 }
 
 // accepts reports whether the pattern matches the text that was read so far.
 func (m machine) accepts(s state) bool {
-	if s.name == m.names {
-		return true
-	}
-	isInLastName := s.name >= 0 && s.name == m.names-1
-	return isInLastName && s.some && len(m.literals[m.names]) == 0
+	last := len(m) - 1
+	endsWithName := s.literal == last && len(m[last]) == 0
+	return s.literal > last || endsWithName && s.hasName
 }
 
-// step returns the state after reading a character.
-func (m machine) step(s state, r rune) state {
-	switch {
-	case s.name == m.names: // the pattern ends after the last fixed text
-		return state{dead: true}
-	case s.name < 0:
-		if m.literals[0][s.matched] != r {
-			return state{dead: true}
-		}
-		s.matched++
-		return m.advance(s)
+// step returns the state after reading a character. ok is false if no text from there is accepted.
+func (m machine) step(s state, r rune) (next state, ok bool) {
+	if s.literal == len(m) {
+		return s, false
 	}
-	literal := m.literals[s.name+1]
-	if len(literal) == 0 {
-		s.some = true
-		return s
-	}
-	// The last characters of read may be the beginning of the fixed text. matched is the largest number of such
-	// characters. The characters before them belong to the name.
+	literal := m[s.literal]
 	read := append(slices.Clone(literal[:s.matched]), r)
-	matched := len(read)
-	for matched > 0 && !slices.Equal(read[len(read)-matched:], literal[:matched]) {
-		matched--
+	s.matched = lengthOfBeginning(literal, read)
+	isOfName := s.matched < len(read) // the first characters of read are no part of the fixed text
+	if isOfName && s.literal == 0 {
+		return s, false // no name is before the first fixed text
 	}
-	s.matched = matched
-	s.some = s.some || matched < len(read)
-	if matched == len(literal) && !s.some {
-		return state{dead: true} // the name would be empty
+	s.hasName = s.hasName || isOfName
+	if wasRead := len(literal) > 0 && s.matched == len(literal); !wasRead {
+		return s, true
 	}
-	return m.advance(s)
+	hasEmptyName := s.literal > 0 && !s.hasName
+	return state{literal: s.literal + 1}, !hasEmptyName
+}
+
+// lengthOfBeginning returns the largest number of characters at the end of read that are the beginning of literal.
+func lengthOfBeginning(literal, read []rune) int {
+	n := min(len(literal), len(read))
+	for !slices.Equal(read[len(read)-n:], literal[:n]) {
+		n--
+	}
+	return n
 }

@@ -15,7 +15,7 @@ type direct struct {
 	form    form
 	parts   []direct
 	operand *valuePath
-	other   *valuePath // second operand; nil if values[0] is the second operand
+	other   *valuePath // second operand; nil if it is values[0]
 	values  []scalar   // any number of values for formOneOf, one for other forms
 	accepts orders     // accepted results of a comparison
 	text    func(s, part string) bool
@@ -38,7 +38,8 @@ func (o orders) have(result int) bool {
 	return o.equal
 }
 
-// form is the form of a direct expression.
+// form is the form of a direct expression. Forms are constants, not types that implement an interface, so that a
+// subject stays on the stack.
 type form uint8
 
 // Each comment shows an expression of the form. Names such as parts, operand and values in it are fields of direct.
@@ -95,8 +96,7 @@ func negated(a answer) answer {
 	}
 }
 
-// subject is the change or the item that an expression is evaluated on. Forms are constants and not types that
-// implement an interface, so that a subject stays on the stack.
+// subject is the change or the item that an expression is evaluated on.
 type subject struct {
 	change *record.Change // nil if the subject is an item
 	item   item.Image

@@ -90,8 +90,8 @@ func attributeSize(e ast.Expr) *cost.SizeEstimate {
 	return &size
 }
 
-// readsLoopVariable reports whether e is the variable of a loop, or a part of it that a call reads (fnGet). A nil e
-// counts as such a variable: CEL passes nil for the members of a list or map before it has a variable.
+// readsLoopVariable reports whether e is the variable of a loop, or a part of it that a call reads (fnGet). e is nil
+// for a member of a list or map that has no variable yet.
 func readsLoopVariable(e ast.Expr) bool {
 	if e == nil {
 		return true

@@ -71,14 +71,22 @@ func (r *rewriter) clauseOf(e ast.Expr) Clause {
 			return r.oneOf(c.Args()[0], list.AsList().Elements())
 		}
 	case "startsWith":
-		if c.IsMemberFunction() && len(c.Args()) == 1 {
-			image, attribute, known := r.attributeOf(c.Target())
-			if prefix, ok := textLiteral(c.Args()[0]); ok && known {
-				return Clause{Kind: TextStarts, Image: image, Attribute: attribute, Texts: []string{prefix}}
-			}
-		}
+		return r.startsWith(c)
 	}
 	return Clause{}
+}
+
+// startsWith returns the clause of attribute.startsWith(text).
+func (r *rewriter) startsWith(c ast.CallExpr) Clause {
+	if !c.IsMemberFunction() || len(c.Args()) != 1 {
+		return Clause{}
+	}
+	image, attribute, known := r.attributeOf(c.Target())
+	prefix, isLiteral := textLiteral(c.Args()[0])
+	if !known || !isLiteral {
+		return Clause{}
+	}
+	return Clause{Kind: TextStarts, Image: image, Attribute: attribute, Texts: []string{prefix}}
 }
 
 func (r *rewriter) clausesOf(kind ClauseKind, args []ast.Expr) Clause {

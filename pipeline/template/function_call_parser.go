@@ -121,21 +121,25 @@ func (p *parser) newCall(fn function, a argument) (call, *Error) {
 	case fnDate:
 		return c, p.checkLayout(a)
 	case fnSplit:
-		if a.isSet && a.colon > 0 {
-			var err error
-			if c.number, err = strconv.Atoi(a.text[a.colon+1:]); err == nil {
-				c.text = a.text[:a.colon]
-				return c, nil
-			}
-		}
-		return c, p.fail(a.from, "as in {PK|split:#:1}; pieces are counted from 0, and from the end -1 on",
-			"split takes a separator and, after the last colon, an index")
+		return p.splitCall(a)
 	default: // after, before, default
 		if a.text == "" {
 			return c, p.fail(a.from, fmt.Sprintf("as in {PK|%s:#}", name), "%s takes a text", name)
 		}
 	}
 	return c, nil
+}
+
+// splitCall returns the call of split. Its argument is a separator and the index of a piece.
+func (p *parser) splitCall(a argument) (call, *Error) {
+	if a.isSet && a.colon > 0 {
+		index, err := strconv.Atoi(a.text[a.colon+1:])
+		if err == nil {
+			return call{fn: fnSplit, text: a.text[:a.colon], number: index}, nil
+		}
+	}
+	return call{}, p.fail(a.from, "as in {PK|split:#:1}; pieces are counted from 0, and from the end -1 on",
+		"split takes a separator and, after the last colon, an index")
 }
 
 // padCall returns the call of pad. Its argument is the width, and optionally the number of digits after the point.

@@ -58,10 +58,10 @@ func (p *parser) parseTemplate() (*Template, *Error) {
 			return nil, p.fail(p.at, "write }} for a literal brace", "} closes nothing")
 		case rest[0] == '{':
 			h, err := p.parsePlaceholder()
-			if err != nil {
+			switch {
+			case err != nil:
 				return nil, err
-			}
-			if h.source == fromShard && t.HasShard() {
+			case h.source == fromShard && t.HasShard():
 				return nil, p.fail(p.at-len("@shard}"), "remove one of them", "{@shard} is in the template twice")
 			}
 			t.literals = append(t.literals, literal.String())

@@ -298,7 +298,8 @@ func (d *imageDecoder) members(p *typePlan, at int, dst target) (next int, err e
 }
 
 func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, err error) {
-	if !p.textKeys && (p.key.form < formString || p.key.form > formBool) {
+	isKeyForm := formString <= p.key.form && p.key.form <= formBool
+	if !p.textKeys && !isKeyForm {
 		return 0, p.mismatch(ddbjson.TagM, errs.Errorf(
 			"keys of type %v: want a string, number, bool or encoding.TextUnmarshaler", p.key.typ))
 	}

@@ -105,28 +105,25 @@ func (e embeddedStruct) collect(fieldsByName map[string][]*structField, next []e
 	for i := range e.typ.NumField() {
 		sf := e.typ.Field(i)
 		tag := parseFieldTag(sf.Tag)
-		if tag.ignored || !sf.IsExported() && !sf.Anonymous {
-			continue
-		}
 		fieldType := sf.Type
 		if fieldType.Name() == "" && fieldType.Kind() == reflect.Pointer {
 			fieldType = fieldType.Elem()
 		}
 		isStruct := fieldType.Kind() == reflect.Struct
+		canSet := sf.IsExported() || sf.Anonymous && isStruct // by reflection
 		index, offset := append(slices.Clone(e.index), i), e.offset+sf.Offset
-		if isStruct && sf.Anonymous && tag.name == "" {
+		switch {
+		case tag.ignored || !canSet:
+		case isStruct && sf.Anonymous && tag.name == "":
 			next = addEmbedded(next, e.inner(sf, fieldType, index, offset))
-			continue
-		}
-		if !sf.IsExported() && !isStruct {
-			continue // reflection cannot set the field
-		}
-		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, pointers: e.pointers,
-			offset: offset,
-			plan:   planOf(sf.Type, options{asString: tag.asString, unexported: !sf.IsExported()})}
-		fieldsByName[f.name] = append(fieldsByName[f.name], f)
-		if e.twice {
+		default:
+			f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, pointers: e.pointers,
+				offset: offset,
+				plan:   planOf(sf.Type, options{asString: tag.asString, unexported: !sf.IsExported()})}
 			fieldsByName[f.name] = append(fieldsByName[f.name], f)
+			if e.twice {
+				fieldsByName[f.name] = append(fieldsByName[f.name], f)
+			}
 		}
 	}
 	return next

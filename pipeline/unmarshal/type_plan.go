@@ -121,7 +121,8 @@ func (p *typePlan) findForm() form {
 		return formMapOfAny
 	}
 	// As in attributevalue, a named type that is not a pointer has its own methods and the methods of its pointer.
-	if t.Name() != "" && p.kind != reflect.Pointer && p.kind != reflect.Interface {
+	hasMethods := t.Name() != "" && p.kind != reflect.Pointer && p.kind != reflect.Interface
+	if hasMethods {
 		pointer := reflect.PointerTo(t)
 		if pointer.Implements(reflect.TypeFor[Unmarshaler]()) && !p.unexported {
 			return formUnmarshaler

@@ -79,25 +79,13 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 		return err
 	}
 	dotted := strings.Join(fieldPath, ".")
-	field := mappings
-	for _, name := range fieldPath {
-		properties, err := ObjectMember(field, "properties")
-		if err != nil {
-			return err
-		}
-		inner, isMapped := properties[name].(map[string]any)
-		if !isMapped {
-			inner, isMapped = dottedField(mappings, dotted)
-		}
-		if !isMapped {
-			if _, hasTemplates := mappings["dynamic_templates"]; hasTemplates {
-				return nil // only the server knows the fields that a dynamic template maps
-			}
-			return fmt.Errorf("the mapping does not map %s so", dotted)
-		}
-		field = inner
+	field, err := fieldAt(mappings, fieldPath)
+	if err != nil {
+		return err
 	}
-
+	if _, hasTemplates := mappings["dynamic_templates"]; field == nil && hasTemplates {
+		return nil // only the server knows the fields that a dynamic template maps
+	}
 	kind, _ := field["type"].(string)
 	switch kind {
 	case "long", "integer", "short", "byte", "double", "float", "half_float", "unsigned_long", "keyword", "text":
@@ -124,12 +112,24 @@ func hasScaledFloat(v any) bool {
 	return false
 }
 
-// dottedField returns the field that a mapping names by its whole path, joined by dots. dotted is this name. It returns
-// false if there is none.
-func dottedField(mappings map[string]any, dotted string) (map[string]any, bool) {
-	properties, _ := mappings["properties"].(map[string]any)
-	field, ok := properties[dotted].(map[string]any)
-	return field, ok
+// fieldAt returns the field that the names lead to: through objects, or by their whole path, joined by dots. It returns
+// nil if the mapping has no such field.
+func fieldAt(mappings map[string]any, names []string) (map[string]any, error) {
+	field := mappings
+	for _, name := range names {
+		properties, err := ObjectMember(field, "properties")
+		if err != nil {
+			return nil, err
+		}
+		inner, isMapped := properties[name].(map[string]any)
+		if !isMapped {
+			properties, _ = mappings["properties"].(map[string]any)
+			inner, _ = properties[strings.Join(names, ".")].(map[string]any)
+			return inner, nil
+		}
+		field = inner
+	}
+	return field, nil
 }
 
 // FieldPath returns the path of the document field that has the attribute at path, as a list of names. rename maps the

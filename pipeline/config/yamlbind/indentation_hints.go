@@ -14,14 +14,8 @@ func (f *File) indentHint(line int) string {
 	}
 	indent := f.indent(line)
 	if indent > f.indent(above) {
-		key, value, hasKey := strings.Cut(f.trimmedLine(above), ": ")
-		if !hasKey || !endsInLine(value) {
-			return ""
-		}
-		return fmt.Sprintf(
-			"it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
+		return f.deeperHint(above)
 	}
-
 	opened := f.openLines(above) // never empty
 	i := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) == indent })
 	if i < 0 {
@@ -40,6 +34,16 @@ func (f *File) indentHint(line int) string {
 		return "write a colon and a space after the key"
 	}
 	return ""
+}
+
+// deeperHint returns the hint for a line that is indented deeper than the line above, or "".
+func (f *File) deeperHint(above int) string {
+	key, value, hasKey := strings.Cut(f.trimmedLine(above), ": ")
+	if !hasKey || !endsInLine(value) {
+		return ""
+	}
+	return fmt.Sprintf(
+		"it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
 }
 
 // columns describes the columns of two of the opened lines: the line just deeper than indent, and the line just

@@ -195,16 +195,7 @@ func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
-		parts, problems := f.expand(n.Value)
-		for _, p := range problems {
-			f.FailAt(n.Line, n.Column, v.Field, p.message, p.hint)
-		}
-		text, hasEnv := join(parts)
-		if hasEnv || text != n.Value {
-			expanded.Value, expanded.Tag, expanded.Style = text, "!!str", yaml.DoubleQuotedStyle
-		} else if n.Style == 0 && TypeOf(n) == IsText {
-			expanded.Tag = "!!str" // even if YAML 1.1 would read another type, such as a date
-		}
+		f.expandScalar(v, n, &expanded)
 	case yaml.MappingNode:
 		mapping := &Value{Field: v.Field, Node: n}
 		for _, m := range f.Members(mapping) {
@@ -218,6 +209,21 @@ func (f *File) expandNode(v *Value, n *yaml.Node, depth int) *yaml.Node {
 		}
 	}
 	return &expanded
+}
+
+// expandScalar changes expanded, a copy of the scalar n inside v.
+func (f *File) expandScalar(v *Value, n, expanded *yaml.Node) {
+	parts, problems := f.expand(n.Value)
+	for _, p := range problems {
+		f.FailAt(n.Line, n.Column, v.Field, p.message, p.hint)
+	}
+	text, hasEnv := join(parts)
+	switch {
+	case hasEnv || text != n.Value:
+		expanded.Value, expanded.Tag, expanded.Style = text, "!!str", yaml.DoubleQuotedStyle
+	case n.Style == 0 && TypeOf(n) == IsText:
+		expanded.Tag = "!!str" // even if YAML 1.1 would read another type, such as a date
+	}
 }
 
 // Describe describes a node for a message, such as "a list".

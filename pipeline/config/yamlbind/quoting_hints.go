@@ -66,7 +66,6 @@ func namesOf(list *yaml.Node) string {
 // if YAML did not misread the value.
 func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool) {
 	isFlow := n.Style&yaml.FlowStyle != 0
-	text := []rune(n.Value)
 	switch {
 	case n.Kind == yaml.MappingNode && isFlow:
 		return "wants text, and YAML made a mapping of it", f.quoteHint(n.Line, n.Column), true
@@ -76,6 +75,14 @@ func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool)
 		return "wants text, and YAML made a list of it", f.quoteHint(n.Line, n.Column), true
 	case n.Kind != yaml.ScalarNode || n.Style != 0:
 		return "", "", false
+	}
+	return f.explainPlainScalar(key, n)
+}
+
+// explainPlainScalar does the work of explainMisread for a scalar without quotes.
+func (f *File) explainPlainScalar(key, n *yaml.Node) (message, hint string, ok bool) {
+	text := []rune(n.Value)
+	switch {
 	case len(text) > 1 && isCurly(text[0]) && isCurly(text[len(text)-1]):
 		return "curly quotes are no quotes of YAML", "write " + Quoted(strings.Trim(n.Value, curlyQuotes)), true
 	case len(text) == 0 && key == nil:
@@ -176,15 +183,15 @@ func (f *File) findUnquoted(line int) (column int, hint string) {
 				endMarks = ",]}"
 			}
 			end := plainEnd(text, i, endMarks)
-			if !needsQuotes(text[i:end]) {
-				i = end
-				continue
-			}
 			isAfterBrace := flowDepth > 0 && text[i-1] == '{'
-			if isAfterBrace { // {@key}: the brace belongs to the text
+			switch {
+			case !needsQuotes(text[i:end]):
+				i = end
+			case isAfterBrace: // {@key}: the brace belongs to the text
 				return i, f.quoteHint(line, i)
+			default:
+				return i + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(text[i:end])))
 			}
-			return i + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(text[i:end])))
 		}
 	}
 	return indent + 1, ""

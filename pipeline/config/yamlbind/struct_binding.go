@@ -208,16 +208,8 @@ func (f *File) checkGroup(v *Value, g group) {
 // unknownKeyHint returns the hint for an unknown key. The hint says to put the key under the key that it belongs to, or
 // to write the most similar known key.
 func (r *Rule) unknownKeyHint(members []*Value, name string) string {
-	if r.hasKeysBelow {
-		for _, m := range members {
-			parent, isKnown := r.key(m.Name)
-			if !isKnown {
-				continue
-			}
-			if _, hasKey := parent.Rule.key(name); hasKey {
-				return "put it under `" + parent.Name + "`"
-			}
-		}
+	if parent := r.parentOf(name, members); parent != "" {
+		return "put it under `" + parent + "`"
 	}
 	if r.scalar != nil && slices.Contains(r.scalar.Words, name) {
 		return "write " + name + " alone"
@@ -230,6 +222,20 @@ func (r *Rule) unknownKeyHint(members []*Value, name string) string {
 		return "write a space after the colon: " + near + ": " + value
 	}
 	return "did you mean " + near + "?"
+}
+
+// parentOf returns the name of the member whose object has a key of this name, if some keys belong there. It returns ""
+// if there is none.
+func (r *Rule) parentOf(key string, members []*Value) string {
+	if !r.hasKeysBelow {
+		return ""
+	}
+	for _, m := range members {
+		if parent, isKnown := r.key(m.Name); isKnown && slices.Contains(parent.Rule.keyNames(), key) {
+			return parent.Name
+		}
+	}
+	return ""
 }
 
 // nearestKey returns the key that an unknown name probably stands for. For example, it returns table for tabel,

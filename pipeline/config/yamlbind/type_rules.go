@@ -186,12 +186,8 @@ func (rs rules) addFields(r *Rule, t reflect.Type) {
 		if r.ref == "" && f.Name == "_" {
 			r.ref = f.Tag.Get("ref")
 		}
-		if keys := f.Tag.Get("one"); keys != "" {
-			r.groups = append(r.groups, group{keys: strings.Split(keys, ","), addHint: f.Tag.Get("add")})
-		}
-		if keys := f.Tag.Get("most"); keys != "" {
-			r.groups = append(r.groups, group{keys: strings.Split(keys, ","), addHint: f.Tag.Get("add"), optional: true})
-		}
+		r.addGroup(f.Tag, "one")
+		r.addGroup(f.Tag, "most")
 		name, _, _ := strings.Cut(f.Tag.Get("key"), ",")
 		switch name {
 		case "":
@@ -211,13 +207,25 @@ func (rs rules) addFields(r *Rule, t reflect.Type) {
 				r.Name = rs.ruleOf(f.Type, f.Tag)
 			}
 		default:
-			k := rs.keyOf(f, name)
-			if below := f.Tag.Get("below"); below != "" {
-				r.addBelow(k, strings.Split(below, ","), f.Tag)
-			} else {
-				r.Keys = append(r.Keys, k)
-			}
+			r.addKey(rs.keyOf(f, name), f.Tag)
 		}
+	}
+}
+
+// addGroup adds the group of keys in a tag, if there is one: "one", or "most" for at most one.
+func (r *Rule) addGroup(tag reflect.StructTag, name string) {
+	if keys := tag.Get(name); keys != "" {
+		r.groups = append(r.groups,
+			group{keys: strings.Split(keys, ","), addHint: tag.Get("add"), optional: name == "most"})
+	}
+}
+
+// addKey adds a key to the object r, or to the objects that its tag names.
+func (r *Rule) addKey(k Key, tag reflect.StructTag) {
+	if below := tag.Get("below"); below != "" {
+		r.addBelow(k, strings.Split(below, ","), tag)
+	} else {
+		r.Keys = append(r.Keys, k)
 	}
 }
 
