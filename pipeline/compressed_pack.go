@@ -74,7 +74,7 @@ func packPages(pages []packablePage) *pack {
 		}
 	}
 	slices.SortFunc(records, packedRecord.compare)
-	p := &pack{pages: len(pages)}
+	p := &pack{}
 	var plain []byte
 	for i, r := range records {
 		plain = binary.AppendUvarint(plain, uint64(r.pageIndex))
@@ -108,8 +108,8 @@ type packReader struct {
 	nextFrame int
 	rest      []byte // the part of the current frame that was not read yet
 	inflater  io.ReadCloser
-	record.Unpacker
-	packedRecord
+	unpacker  record.Unpacker
+	current   packedRecord
 }
 
 // next reads the next change. It returns false at the end of the pack, and together with an error.
@@ -131,9 +131,9 @@ func (r *packReader) next() (ok bool, err error) {
 	if indexLength <= 0 {
 		return false, record.ErrPacked
 	}
-	r.pageIndex, r.index = int(page), int(index)
-	r.change = new(record.Change)
-	r.rest, err = r.Unpack(r.rest[pageLength+indexLength:], r.change)
+	r.current.pageIndex, r.current.index = int(page), int(index)
+	r.current.change = new(record.Change)
+	r.rest, err = r.unpacker.Unpack(r.rest[pageLength+indexLength:], r.current.change)
 	return err == nil, err
 }
 
@@ -155,7 +155,7 @@ type packReaders = heapOf[*packReader]
 
 var _ ordered[*packReader] = (*packReader)(nil)
 
-func (r *packReader) before(other *packReader) bool { return r.compare(other.packedRecord) < 0 }
+func (r *packReader) before(other *packReader) bool { return r.current.compare(other.current) < 0 }
 
 // unpackSorted yields the changes of packed chunks in the order of their keys and versions. The pageIndex of a yielded
 // record is the index of its chunk in chunks. One frame of each pack is in memory at a time. After an error nothing
@@ -172,8 +172,8 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 		heap.Init(&readers)
 		for len(readers) > 0 {
 			r := readers[0]
-			lowest := r.packedRecord
-			chunkIndex, isWanted := chunkIndexes[r.pack][r.pageIndex]
+			lowest := r.current
+			chunkIndex, isWanted := chunkIndexes[r.pack][lowest.pageIndex]
 			lowest.pageIndex = chunkIndex
 			if isWanted && !yield(lowest, nil) {
 				return
@@ -200,7 +200,7 @@ func packReadersOf(chunks []chunk) (readers packReaders, chunkIndexes map[*pack]
 	for i, c := range chunks {
 		p := c.packed.pack
 		if chunkIndexes[p] == nil {
-			readers = append(readers, &packReader{pack: p, packedRecord: packedRecord{packIndex: len(readers)}})
+			readers = append(readers, &packReader{pack: p, current: packedRecord{packIndex: len(readers)}})
 			chunkIndexes[p] = map[int]int{}
 		}
 		chunkIndexes[p][c.packed.pageIndex] = i

@@ -11,8 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.opentelemetry.io/otel/sdk/metric"
+
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
 var errDown = errors.New("down")
@@ -300,6 +303,68 @@ func TestDelivery_IsolationHoldsBackWhatFollowsAFailure(t *testing.T) {
 			t.Errorf("tried %v, want %v", tried, want)
 		}
 	})
+}
+
+// A change that was not tried has not failed: the error of its key is that of the earlier change, and it counts as no
+// retry.
+func TestDelivery_UntriedChangesAreNoFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reader := metric.NewManualReader()
+		refused, failures := redact.Class("mapping").New("no number"), 0
+		s := &recorder{keepsOrder: true, fail: func(_ context.Context, ds []Delivery) error {
+			if ds[0].Change.Key != "a" {
+				return nil
+			}
+			if len(ds) == 1 {
+				failures++
+			}
+			return refused
+		}}
+		p := newPipeline(t, s, func(o *Options) { o.Meter = metric.NewMeterProvider(metric.WithReader(reader)) })
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx, endless(pageOf(map[string]int{}, "p", 1, "a", "a", "a", "b")), nil) }()
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if got := p.Sinks()[0]; got.Blocked != 1 || got.Pending != 3 || got.Error != redact.LogText(refused) {
+			t.Errorf("%+v", got)
+		}
+		if retries := numbers(t, reader)["tablewake.sink.retries pipeline=test,sink=s"]; int(retries) != failures {
+			t.Errorf("%v deliveries are counted as tried again, and %d failed", retries, failures)
+		}
+		stop()
+		<-ended
+	})
+}
+
+// If changes of a key fail together, the key's error is that of the first: it decides whether the key is blocked.
+func TestDelivery_TheFirstFailureIsThatOfTheKey(t *testing.T) {
+	for name, test := range map[string]struct {
+		first, second error
+		blocked       int
+	}{
+		"blocked": {errDown, Transient(errDown), 1},
+		"parked":  {Transient(errDown), errDown, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &recorder{keepsOrder: true, fail: func(context.Context, []Delivery) error {
+					return &BatchError{Failed: map[int]error{0: test.first, 1: test.second}}
+				}}
+				p := newPipeline(t, s)
+				ctx, stop := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- p.Run(ctx, endless(pageOf(map[string]int{}, "p", 1, "a", "a")), nil) }()
+				time.Sleep(5 * time.Minute)
+				synctest.Wait()
+				if got := p.Sinks()[0]; got.Blocked != test.blocked {
+					t.Errorf("%+v", got)
+				}
+				stop()
+				<-ended
+			})
+		})
+	}
 }
 
 func TestDelivery_SinksThatBreakTheContract(t *testing.T) {

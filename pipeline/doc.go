@@ -12,7 +12,7 @@
 //   - run.prepare (pipeline_run.go), Pipeline.evaluatePage (page_evaluation.go): preparers decode pages in parallel,
 //     evaluate filters and detectors, and have each sink plan its deliveries.
 //   - run.handOver, run.deliverPage (partition_state.go): pages reach the schedulers in the order of reading.
-//   - scheduler.accept, scheduler.dispatch, scheduler.nextBatch (sink_scheduler.go): the scheduler of a sink starts a
+//   - scheduler.enqueue, scheduler.dispatch, scheduler.nextBatch (sink_scheduler.go): the scheduler of a sink starts a
 //     writer, which takes a batch. A lane (key_lane.go) keeps the order of one key.
 //   - scheduler.writer, batch.call, route.callWrite (batch.go): the writer calls the sink.
 //

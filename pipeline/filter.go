@@ -48,8 +48,8 @@ type ItemCondition interface {
 	Match(item item.Image) (bool, error)
 }
 
-// SplitCondition returns the condition as ofElement if the condition reads an element (see [ElementCondition]).
-// Otherwise it returns the condition as ofItem. The other result is nil.
+// SplitCondition returns the condition as one of its results, and nil as the other: as ofElement if the condition reads
+// an element (see [ElementCondition]), otherwise as ofItem.
 func SplitCondition(when ItemCondition) (ofItem ItemCondition, ofElement ElementCondition) {
 	element, ok := when.(ElementCondition)
 	if ok && element.ReadsElement() {

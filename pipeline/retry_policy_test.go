@@ -9,26 +9,31 @@ import (
 )
 
 func TestBackoff_FullJitterWithinBounds(t *testing.T) {
-	b := Backoff{Base: time.Second, Max: 10 * time.Second}
-	for attempt, top := range map[int]time.Duration{0: time.Second, 1: 2 * time.Second, 3: 8 * time.Second, 4: 10 * time.Second, 63: 10 * time.Second, 1000: 10 * time.Second} {
+	b, defaults := Backoff{Base: time.Second, Max: 10 * time.Second}, Backoff{}
+	for _, test := range []struct {
+		b       Backoff
+		attempt int
+		top     time.Duration
+	}{
+		{b, 0, time.Second}, {b, 1, 2 * time.Second}, {b, 3, 8 * time.Second}, {b, 4, 10 * time.Second},
+		{b, 63, 10 * time.Second}, {b, 1000, 10 * time.Second},
+		{defaults, 0, 100 * time.Millisecond}, {defaults, 1000, 30 * time.Second},
+	} {
 		var low, high bool
 		for range 1000 {
-			d := b.delay(attempt, 0)
-			if d < 0 || d > top {
-				t.Fatalf("attempt %d waits %v, at most %v", attempt, d, top)
+			d := test.b.Delay(test.attempt, 0)
+			if d < 0 || d > test.top {
+				t.Fatalf("%+v waits %v", test, d)
 			}
-			low = low || d < top/3
-			high = high || d > top*2/3
+			low = low || d < test.top/3
+			high = high || d > test.top*2/3
 		}
 		if !low || !high {
-			t.Errorf("attempt %d: the waits do not spread up to %v", attempt, top)
+			t.Errorf("%+v: the waits do not spread up to the top", test)
 		}
-		if d := b.delay(attempt, time.Minute); d != time.Minute {
-			t.Errorf("attempt %d waits %v, the server asked for a minute", attempt, d)
+		if d := test.b.Delay(test.attempt, time.Minute); d != time.Minute {
+			t.Errorf("%+v waits %v, the server asked for a minute", test, d)
 		}
-	}
-	if d := (Backoff{}).withDefaults(); d.Base != 100*time.Millisecond || d.Max != 30*time.Second {
-		t.Errorf("defaults %+v", d)
 	}
 }
 

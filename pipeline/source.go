@@ -29,11 +29,10 @@ type Page struct {
 	// Tracker, if set, reports which records are finished. A page with a Tracker is never committed. Default: none
 	Tracker *Tracker
 
-	// Decode, if set, returns the content of the page. The pipeline calls it once, concurrently with the Decode of
-	// other pages, so it must be pure. Its result replaces the record.Page that Read returned. Of the Bytes of these
-	// two pages, the larger value is kept. An error of Decode has the same effect as if Read had returned the error
-	// with the page. The pipeline delivers the records that were decoded before the error, and no later record of this
-	// partition.
+	// Decode, if set, returns the content of the page. The pipeline calls it once, concurrently with the Decode of other
+	// pages, so it must be pure. Its result replaces the record.Page that Read returned, but Bytes keeps the larger of
+	// both values. An error of Decode has the same effect as if Read had returned the error with the page. The pipeline
+	// delivers the records that were decoded before the error, and no later record of this partition.
 	Decode func() (*record.Page, error)
 }
 
@@ -60,10 +59,10 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 			page, err := src.Read(ctx)
 			isLast := IsEnd(err)
 			if isLast {
-				err = nil
-			}
-			if isLast && page == nil {
-				return
+				if page == nil {
+					return
+				}
+				err = nil // the last page comes with the end
 			}
 			decoded := &record.Page{}
 			if page != nil {

@@ -79,9 +79,8 @@ func (w *Watermark) oldestUnfinished() uint64 {
 	return w.nextID
 }
 
-// compact drops the pages that the watermark has passed, and merges finished pages in a row into one entry. It does so
-// only when pages has many more entries than there are unfinished pages. So the number of entries stays at most a few
-// times the number of unfinished pages, and Finish takes constant time on average.
+// compact drops the pages that the watermark has passed, and merges finished pages in a row into one entry. It waits
+// until there are several times as many entries as unfinished pages, so that Finish takes constant time on average.
 func (w *Watermark) compact() {
 	if len(w.pages) < 4*w.unfinished+64 {
 		return

@@ -108,8 +108,8 @@ func (c *Change) Inserted() bool {
 }
 
 // FoundNoItem reports whether the item certainly did not exist before the change, so a sink has no output of it. If the
-// sink receives no TTL deletes (noTTLDeletes), FoundNoItem returns false for an INSERT. An older item with the same key
-// may have expired, and the sink's output of the older item may still be stored or wait in dead letters.
+// sink receives no TTL deletes (noTTLDeletes), an INSERT does not prove that: the sink can still have output of an
+// older item with the same key, which expired.
 func (c *Change) FoundNoItem(noTTLDeletes bool) bool {
 	return c.Op == Snapshot || c.Inserted() && !noTTLDeletes
 }
@@ -123,9 +123,8 @@ func (c *Change) InsertedAndRemoved() bool {
 // maxLayerDigits is the maximum length of a layer's number. Sequence numbers of a stream have at least 21 digits.
 const maxLayerDigits = 6
 
-// FromSnapshot reports whether the change comes from a snapshot, even if it was stored as a dead letter in between. The
-// sequence number of a change from a snapshot is the number of a layer, which is one export in a chain (see
-// [SnapshotOptions]).
+// FromSnapshot reports whether the change comes from a snapshot. A dead letter does not keep Backfill, so the sequence
+// number decides: that of a snapshot is the number of a layer, which is one export in a chain (see [SnapshotOptions]).
 func (c *Change) FromSnapshot() bool { return c.Backfill || len(c.Sequence) <= maxLayerDigits }
 
 // TTLDelete reports whether DynamoDB's TTL process removed the item in this Region.

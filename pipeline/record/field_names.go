@@ -23,13 +23,16 @@ const (
 	fieldSize
 	fieldView
 	fieldMetadata
-	fieldType // this field and the next ones may be repeated; the last value counts
+	fieldType
 	fieldPrincipal
 	fieldData
 	fieldKinesisSequence
 )
 
-// fields is a set of the fields that a record has.
+// repeatable has the fields that may occur several times; the last value counts.
+const repeatable fields = 1<<fieldType | 1<<fieldPrincipal | 1<<fieldData | 1<<fieldKinesisSequence
+
+// fields is a set of fields.
 type fields uint32
 
 func (s fields) has(f field) bool { return s>>f&1 != 0 }

@@ -19,7 +19,7 @@ type previousFields []previousField
 type previousField struct {
 	start int // position of the name's opening quote
 	value int // position of the value
-	end   int // position of the next name's opening quote; for the last field, the end of the object
+	end   int // position after the field: of the next name's opening quote, or after the object
 	field field
 	last  bool
 }

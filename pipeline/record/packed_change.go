@@ -108,7 +108,7 @@ func (r *packReader) take(n uint64) []byte {
 	return taken
 }
 
-func (r *packReader) octet() byte {
+func (r *packReader) byte1() byte {
 	if b := r.take(1); len(b) == 1 {
 		return b[0]
 	}
@@ -137,9 +137,9 @@ type Unpacker struct{ scan ddbjson.Scanner }
 func (u *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
 	r := packReader{b: b}
 	r.raw = r.take(r.number())
-	op := r.octet()
+	op := r.byte1()
 	*c = Change{Raw: r.raw, Op: Operation(op &^ packedBackfill), Backfill: op&packedBackfill != 0,
-		ViewType: ViewType(r.octet())}
+		ViewType: ViewType(r.byte1())}
 	c.Index = int32(uint32(r.number()))
 	c.SizeBytes = int64(r.number())
 	c.Version.epoch = r.number()
@@ -151,7 +151,7 @@ func (u *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
 		*text = ddbjson.View(r.readRange())
 	}
 	for _, image := range []*item.Image{&c.Keys, &c.Old, &c.New} {
-		if r.octet() == 0 {
+		if r.byte1() == 0 {
 			continue
 		}
 		u.scan.Input, u.scan.AllowEmptyMaps = r.readRange(), true

@@ -15,15 +15,15 @@ import (
 const NewestOnly = "tablewakeNewestOnly"
 
 // RecordJSON returns the record of the change. For a change of a stream, the record is Raw. For a change from a
-// snapshot, RecordJSON makes a record that decodes to the change, with two exceptions. An item that was inserted and
-// removed within one incremental export gets the view type NEW_IMAGE, because decoders refuse a REMOVE that lacks its
-// old image. With Kinesis, the record has the time 0, because the time of a Kinesis record is its version.
+// snapshot, RecordJSON makes a record that decodes to the change, except that two fields can differ. The view type is
+// NEW_IMAGE if the item was InsertedAndRemoved, because decoders refuse a REMOVE that lacks its old image. With
+// Kinesis, the time is 0, because the time of a Kinesis record is its version.
 func (c *Change) RecordJSON() []byte {
 	if !c.Backfill {
 		return c.Raw
 	}
 	decodable := *c
-	if c.Op == Remove && !c.Old.Exists() {
+	if c.InsertedAndRemoved() {
 		decodable.ViewType = NewImage
 	}
 	return AppendRecord(make([]byte, 0, len(c.Raw)+len(c.Keys.Bytes())+256), &decodable)
