@@ -34,12 +34,14 @@ type Lease struct {
 	Switches int64 `json:"switches,omitempty"`
 
 	// First is the sequence number from which on the shard is read; own. It comes from the listing of the stream, from
-	// the first record found, or from the start that is configured. From is the time at which reading starts, for the
-	// checkpoints Latest and AtTime; own. Records created before From are skipped. Time is the creation time of the
-	// record at the checkpoint, to the second; own. Time changes only together with the checkpoint.
-	First string    `json:"first,omitempty"`
-	From  time.Time `json:"from,omitzero"`
-	Time  time.Time `json:"time,omitzero"`
+	// the first record found, or from the start that is configured.
+	First string `json:"first,omitempty"`
+	// From is the time at which reading starts, for the checkpoints Latest and AtTime; own. Records created before From
+	// are skipped.
+	From time.Time `json:"from,omitzero"`
+	// Time is the creation time of the record at the checkpoint, to the second; own. It changes only together with the
+	// checkpoint.
+	Time time.Time `json:"time,omitzero"`
 
 	// RequestedBy is the id of the consumer that requests the lease from its owner; own, stored as "wanted"
 	RequestedBy string `json:"wanted,omitempty"`

@@ -3,6 +3,7 @@ package leases
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -29,24 +30,23 @@ func WaitPassed(
 	lastText := ""
 	for {
 		snapshot, err := read(ctx)
-		text := ""
 		_, isTransient := pipeline.Retryable(err)
-		switch {
-		case isTransient:
-			text = "the leases cannot be read, and are read again: " + err.Error()
-		case err != nil:
+		if err != nil && !isTransient {
 			return err
-		default:
+		}
+		text := ""
+		if isTransient {
+			text = "the leases cannot be read, and are read again: " + err.Error()
+		} else {
 			unpassed := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)
 			if len(snapshot.Leases) > 0 && len(unpassed) == 0 {
 				return nil
 			}
 			text = snapshot.waitText(at, unpassed)
-			for id, number := range snapshot.Heartbeats() { // for a new consumer, only heartbeats after its first one count
-				if _, known := firstHeartbeats[id]; !known {
-					firstHeartbeats[id] = number
-				}
-			}
+			// For a new consumer, only heartbeats after its first one count.
+			heartbeats := snapshot.Heartbeats()
+			maps.Copy(heartbeats, firstHeartbeats)
+			firstHeartbeats = heartbeats
 		}
 		if text != lastText {
 			lastText = text

@@ -51,5 +51,5 @@
 //
 // KCL does not know members. It takes a lease whose counter did not change for KCL's failover time (10 s by default).
 // tablewake does not change the counter of idle shards. So a KCL application and tablewake must not use a table at the
-// same time. [leases.Snapshot.Foreign] and [leases.Moving] show whether another application is running.
+// same time. [leases.Snapshot.Foreign] and [leases.ActiveForeign] show whether another application is running.
 package dynamo

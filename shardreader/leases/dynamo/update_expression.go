@@ -88,7 +88,6 @@ func (e *expression) condition(old leases.Lease) string {
 func update(old, next leases.Lease) *expression {
 	e := new(expression)
 	before, after := encode(old), encode(next)
-	after[attrCounter] = number(next.Counter)
 	delete(before, attrCounter) // always write the counter, so that the expression is never empty
 	for _, attr := range slices.Sorted(maps.Keys(after)) {
 		if !equal(before[attr], after[attr]) {
@@ -96,7 +95,7 @@ func update(old, next leases.Lease) *expression {
 		}
 	}
 	for _, attr := range slices.Sorted(maps.Keys(before)) {
-		if _, isKept := after[attr]; !isKept && attr != attrCounter {
+		if _, isKept := after[attr]; !isKept {
 			e.drop(attr)
 		}
 	}

@@ -48,17 +48,17 @@ func (t *Table) encode() ([]byte, error) {
 	}
 	b.WriteString(",\n\"leases\": [")
 	for i, shard := range t.lines.shards {
-		b.line(i)
+		b.beginElement(i)
 		b.Write(t.lines.json[shard])
 	}
 	b.WriteString("\n],\n\"members\": [")
 	for i, m := range s.Members {
-		b.line(i)
+		b.beginElement(i)
 		b.writeValue(newMemberRow(m))
 	}
 	b.WriteString("\n],\n\"gaps\": [")
 	for i, g := range t.gaps {
-		b.line(i)
+		b.beginElement(i)
 		b.writeValue(newGapRow(g))
 	}
 	b.WriteString("\n]\n}\n")
@@ -78,8 +78,8 @@ func (b *writer) writeValue(v any) {
 	b.err = cmp.Or(b.err, err)
 }
 
-// line begins the line of element i of a list.
-func (b *writer) line(i int) {
+// beginElement begins the line of element i of a list.
+func (b *writer) beginElement(i int) {
 	if i > 0 {
 		b.WriteByte(',')
 	}
@@ -111,6 +111,24 @@ func load(path string) (contents, error) {
 	return c, nil
 }
 
+// leases returns the leases of the file. It returns an error if a shard has two of them.
+func (d *document) leases() ([]leases.Lease, error) {
+	var found []leases.Lease
+	shards := make(map[string]bool)
+	for _, row := range d.Leases {
+		l, err := row.lease()
+		if err != nil {
+			return nil, err
+		}
+		if shards[l.Shard] {
+			return nil, errs.Errorf("the shard %q has two leases", redact.Safe(l.Shard))
+		}
+		shards[l.Shard] = true
+		found = append(found, l)
+	}
+	return found, nil
+}
+
 func parse(b []byte) (contents, error) {
 	var d document
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -125,17 +143,9 @@ func parse(b []byte) (contents, error) {
 		return contents{}, errs.Errorf("its version is %d, and this program reads %d", d.Version, Format)
 	}
 	c := contents{pipeline: d.Pipeline}
-	shards := make(map[string]bool)
-	for _, row := range d.Leases {
-		l, err := row.lease()
-		if err != nil {
-			return contents{}, err
-		}
-		if shards[l.Shard] {
-			return contents{}, errs.Errorf("the shard %q has two leases", redact.Safe(l.Shard))
-		}
-		shards[l.Shard] = true
-		c.snapshot.Leases = append(c.snapshot.Leases, l)
+	var err error
+	if c.snapshot.Leases, err = d.leases(); err != nil {
+		return contents{}, err
 	}
 	for _, row := range d.Members {
 		c.snapshot.Members = append(c.snapshot.Members, row.member())
@@ -144,7 +154,7 @@ func parse(b []byte) (contents, error) {
 		if err := row.Repair.Check(); err != nil {
 			return contents{}, err
 		}
-		c.gaps = append(c.gaps, row.gap())
+		c.gaps = append(c.gaps, row.notedGap())
 	}
 	c.snapshot.BegunStreams = d.Begun
 	c.snapshot.Sort()

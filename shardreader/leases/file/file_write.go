@@ -20,76 +20,55 @@ const (
 	maxIdle    = 500 * time.Millisecond
 )
 
+// fileWrite is a write of the file. It has the changes of all callers that waited for it.
+type fileWrite struct {
+	number      int64 // 1 for the first write
+	changeCount int64 // number of changes in the written content
+	ended       time.Time
+	took        time.Duration
+	err         error
+}
+
 // waitDurable waits until the first n changes are on disk. If no write is in flight, the caller itself writes, for all
 // callers that wait. The next write contains the changes that arrive during this write.
 func (t *Table) waitDurable(ctx context.Context, n int64) error {
-	for {
-		b, isWriter, err := t.joinBatch(n)
-		if b == nil {
-			return err
-		}
-		if isWriter {
-			t.runBatch(ctx, b)
-		}
-		select {
-		case <-b.done:
-		case <-ctx.Done():
-		}
-		if b.includes(n) {
-			return b.err
-		}
-		if ctx.Err() != nil {
-			return pipeline.Transient(context.Cause(ctx))
-		}
-	}
-}
-
-// joinBatch returns the write in flight, or a new write. If isWriter is true, the caller must run it. b is nil if the
-// first n changes are on disk already, or if the table is closed.
-func (t *Table) joinBatch(n int64) (b *fileWrite, isWriter bool, err error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	switch {
-	case t.savedCount >= n:
-		return nil, false, nil
-	case t.batch != nil:
-		return t.batch, false, nil
-	case t.closed:
-		return nil, false, t.closedError()
-	}
-	t.batch = &fileWrite{done: make(chan struct{})}
-	return t.batch, true, nil
-}
-
-// runBatch writes the file after the pause that must follow the last write, and ends b.
-func (t *Table) runBatch(ctx context.Context, b *fileWrite) {
-	t.mu.Lock()
-	pause := time.Until(t.lastWrite.Add(min(idleFactor*t.lastDuration, maxIdle)))
+	isDurable, seen := t.savedCount >= n, t.last.number
 	t.mu.Unlock()
-	if pause <= 0 || pipeline.Sleep(ctx, pause) == nil {
-		t.writeFile(b)
+	if isDurable {
+		return nil
 	}
-	t.mu.Lock()
-	t.batch = nil
-	t.mu.Unlock()
-	close(b.done)
-}
-
-// includes reports whether b has ended and its content had the first n changes. The write may have failed.
-func (b *fileWrite) includes(n int64) bool {
 	select {
-	case <-b.done:
-		return b.changeCount >= n
-	default:
-		return false
+	case t.writing <- struct{}{}:
+		defer func() { <-t.writing }()
+	case <-ctx.Done():
+		return pipeline.Transient(context.Cause(ctx))
 	}
+	t.mu.Lock()
+	isDurable = t.savedCount >= n // even if the last write failed
+	last, isClosed := t.last, t.closed
+	t.mu.Unlock()
+	failedMeanwhile := last.number > seen && last.changeCount >= n
+	switch {
+	case isDurable:
+		return nil
+	case failedMeanwhile:
+		return last.err
+	case isClosed:
+		return t.closedError()
+	}
+	pause := time.Until(last.ended.Add(min(idleFactor*last.took, maxIdle)))
+	if pause > 0 && pipeline.Sleep(ctx, pause) != nil {
+		return pipeline.Transient(context.Cause(ctx))
+	}
+	return t.writeFile()
 }
 
-// writeFile writes the file with all changes so far, and sets the result of b.
-func (t *Table) writeFile(b *fileWrite) {
+// writeFile writes the file with all changes so far. No other write is in flight.
+func (t *Table) writeFile() error {
 	t.mu.Lock()
+	w := fileWrite{number: t.last.number + 1, changeCount: t.changeCount}
 	start := time.Now()
-	b.changeCount = t.changeCount
 	content, err := t.encode()
 	t.mu.Unlock()
 	lockErr := t.lock.Held()
@@ -98,16 +77,18 @@ func (t *Table) writeFile(b *fileWrite) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lastWrite = time.Now()
-	t.lastDuration = t.lastWrite.Sub(start)
-	if lockErr != nil {
-		b.err = pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", lockErr))
-		return
+	w.ended = time.Now()
+	w.took = w.ended.Sub(start)
+	switch {
+	case lockErr != nil:
+		w.err = pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", lockErr))
+	case err != nil:
+		w.err = writeError(t.path, err)
+	default:
+		t.savedCount = w.changeCount
 	}
-	if err == nil {
-		t.savedCount = b.changeCount
-	}
-	b.err = writeError(t.path, err)
+	t.last = w
+	return w.err
 }
 
 // replace atomically replaces the file at path by a file with this content.
@@ -120,8 +101,6 @@ func replace(path string, content []byte) error {
 func writeError(path string, err error) error {
 	hint := ""
 	switch {
-	case err == nil:
-		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		hint = "the disk is full: free space and start again, it continues where it stopped"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrNotExist):

@@ -23,28 +23,20 @@ type Table struct {
 	pipeline    string
 	replaceFile func(path string, content []byte) error
 	lock        *filelock.Lock
-	rows        *leases.Memory // changed only under mu, although it has its own lock
+	writing     chan struct{}  // full while a write is in flight; capacity 1
+	rows        *leases.Memory // changed only under mu, with changeCount and lines
 
-	mu           sync.Mutex
-	gaps         []state.NotedGap // sorted by stream, shard and After
-	lines        lineCache
-	fileBytes    int           // bytes of the last written content
-	changeCount  int64         // number of changes so far
-	savedCount   int64         // number of changes on disk
-	lastWrite    time.Time     // when the last write ended
-	lastDuration time.Duration // duration of the last write
-	batch        *fileWrite    // the write in flight; nil if there is none
-	closed       bool
+	mu          sync.Mutex
+	gaps        []state.NotedGap // sorted by stream, shard and After
+	lines       lineCache
+	fileBytes   int       // bytes of the last written content
+	changeCount int64     // number of changes so far
+	savedCount  int64     // number of changes on disk
+	last        fileWrite // the last write that ended
+	closed      bool
 }
 
 var _ leases.Table = (*Table)(nil)
-
-// fileWrite is one write of the file. It may have the changes of several callers.
-type fileWrite struct {
-	done        chan struct{} // closed when the write ended; only then changeCount and err are valid
-	changeCount int64         // number of changes in the written content
-	err         error
-}
 
 // Open opens the file at path and locks it against other processes. If the file is missing, the first write creates it
 // and its folder. Open clears the owners of all leases, because their process has ended. If another process uses the
@@ -83,8 +75,10 @@ func openLocked(path, name string) (*Table, error) {
 		}
 	}
 	c.snapshot.Members = nil
-	t := &Table{path: path, pipeline: name, replaceFile: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps,
-		lines: newLines()}
+	t := &Table{
+		path: path, pipeline: name, replaceFile: replace, writing: make(chan struct{}, 1), rows: leases.NewMemory(c.snapshot),
+		gaps: c.gaps, lines: newLines(),
+	}
 	for _, l := range c.snapshot.Leases {
 		t.lines.markOutdated(l.Shard)
 	}
@@ -138,7 +132,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
-	mustWrite := time.Since(t.lastWrite) >= heartbeatWriteInterval
+	mustWrite := time.Since(t.last.ended) >= heartbeatWriteInterval
 	t.mu.Unlock()
 	storeHeartbeat := func() error { return t.rows.Heartbeat(ctx, m) }
 	if mustWrite {
@@ -178,11 +172,9 @@ func (t *Table) Close() error {
 		return nil
 	}
 	t.closed = true
-	inFlight := t.batch
 	t.mu.Unlock()
-	if inFlight != nil {
-		<-inFlight.done
-	}
+	t.writing <- struct{}{}
+	defer func() { <-t.writing }()
 	return t.lock.Release()
 }
 

@@ -62,7 +62,7 @@ func newGapRow(g state.NotedGap) gapRow {
 	}
 }
 
-func (r gapRow) gap() state.NotedGap {
+func (r gapRow) notedGap() state.NotedGap {
 	return state.NotedGap{Repair: r.Repair, Gap: record.Gap{
 		StreamARN: r.Stream, Shard: r.Shard, After: r.After, Before: r.Before, Whole: r.Whole, UnknownExtent: r.UnknownExtent,
 		From: timeOf(r.From), To: timeOf(r.To), Found: timeOf(r.Found),

@@ -10,9 +10,9 @@ import (
 
 // Call describes a call of a [Table].
 type Call struct {
-	Op       string // Read, Create, Swap, Delete, Heartbeat, Leave, Begin or Reserve
+	Op       string // name of the method of [leases.Table]
 	Shard    string // for Create, Swap and Delete
-	Consumer string // consumer id for Heartbeat and Leave; otherwise Owner of the lease that is passed
+	Consumer string // consumer id for Heartbeat and RemoveMember; otherwise Owner of the lease that is passed
 }
 
 // Table is a lease table in memory whose calls may fail. Its hooks run during a call. They may sleep or call the
@@ -73,17 +73,17 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 
 // RemoveMember implements [leases.Table].
 func (t *Table) RemoveMember(ctx context.Context, consumer string) error {
-	return t.do(ctx, Call{Op: "Leave", Consumer: consumer}, func() error { return t.Memory.RemoveMember(ctx, consumer) })
+	return t.do(ctx, Call{Op: "RemoveMember", Consumer: consumer}, func() error { return t.Memory.RemoveMember(ctx, consumer) })
 }
 
 // MarkBegun implements [leases.Table].
 func (t *Table) MarkBegun(ctx context.Context, stream string) error {
-	return t.do(ctx, Call{Op: "Begin"}, func() error { return t.Memory.MarkBegun(ctx, stream) })
+	return t.do(ctx, Call{Op: "MarkBegun"}, func() error { return t.Memory.MarkBegun(ctx, stream) })
 }
 
 // ReserveCall implements [leases.Table].
 func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
-	err = t.do(ctx, Call{Op: "Reserve"}, func() error {
+	err = t.do(ctx, Call{Op: "ReserveCall"}, func() error {
 		count, ok, err = t.Memory.ReserveCall(ctx, quota, seen)
 		return err
 	})
@@ -106,23 +106,4 @@ func (t *Table) do(ctx context.Context, c Call, f func() error) error {
 		return t.After(ctx, c)
 	}
 	return nil
-}
-
-// Torn returns the snapshot of a Read that is not atomic. During the Read, the content of the table changed from the
-// snapshot before to the snapshot after. For each shard, late reports whether the result has the lease from after;
-// otherwise it has the lease from before.
-func Torn(before, after leases.Snapshot, late func(shard string) bool) leases.Snapshot {
-	s := leases.Snapshot{Members: after.Members, BegunStreams: after.BegunStreams}
-	for _, l := range before.Leases {
-		if !late(l.Shard) {
-			s.Leases = append(s.Leases, l)
-		}
-	}
-	for _, l := range after.Leases {
-		if late(l.Shard) {
-			s.Leases = append(s.Leases, l)
-		}
-	}
-	s.Sort()
-	return s
 }

@@ -75,24 +75,3 @@ func TestTable_Hooks(t *testing.T) {
 		t.Errorf("%q, want %q", story, want)
 	}
 }
-
-// A read that takes its time sees leases at different times: a child's that was not there yet,
-// while its parent's has ended.
-func TestTorn(t *testing.T) {
-	before := leases.Snapshot{Leases: []leases.Lease{{Shard: "gone"}, {Shard: "parent"}}}
-	after := leases.Snapshot{Leases: []leases.Lease{{Shard: "child"}, {Shard: "parent", Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}}}
-	for _, test := range []struct{ late, want string }{
-		{"", "gone TRIM_HORIZON parent TRIM_HORIZON "},
-		{"parent", "gone TRIM_HORIZON parent SHARD_END "},
-		{"child", "child TRIM_HORIZON gone TRIM_HORIZON parent TRIM_HORIZON "},
-		{"child parent gone", "child TRIM_HORIZON parent SHARD_END "},
-	} {
-		got := ""
-		for _, l := range leasestest.Torn(before, after, func(shard string) bool { return strings.Contains(test.late, shard) }).Leases {
-			got += l.Shard + " " + l.Checkpoint.String() + " "
-		}
-		if got != test.want {
-			t.Errorf("late %q: %q, want %q", test.late, got, test.want)
-		}
-	}
-}
