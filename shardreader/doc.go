@@ -13,6 +13,7 @@
 // Record: Record → recorder.run → shardReader.readToEnd (one goroutine per shard) → recordWriter.write. [Tail] yields
 // the records that are written to a stream from now on: tailer.run → tailReader.readToEnd (one goroutine per shard).
 //
-// Read streams_api.go and errors.go first, then stream_finder.go. Recordings are in recording.go, shard_lineage.go,
-// recording_shard_reader.go and recording_writer.go, tails in stream_tail.go and tail_shard_reader.go.
+// Read streams_api.go and errors.go first, then stream_finder.go and shard_cursor.go. Recordings are in recording.go,
+// shard_lineage.go, recording_shard_reader.go and recording_writer.go. Tails are in stream_tail.go and
+// tail_shard_reader.go.
 package shardreader

@@ -21,40 +21,40 @@ func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
 // or the ARN of a table selects all streams of the table. FindStreams returns at least one stream or an error. A table
 // has several streams if its stream was disabled and enabled again: an old stream stays readable for 24 hours.
 func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error) {
-	if strings.HasPrefix(name, "arn:") {
-		ref := StreamFromARN(name)
-		switch {
-		case strings.Contains(name, "/stream/"):
-			return []StreamRef{ref}, nil
-		case ref.Table == "" || strings.Contains(ref.Table, "/"):
-			return nil, errs.Errorf("%s is neither the ARN of a table nor of a stream", redact.Safe(name))
-		}
-		name = ref.Table
+	if !strings.HasPrefix(name, "arn:") {
+		return streamsOfTable(ctx, api, name)
 	}
-	var refs []StreamRef
-	after := ""
-	for {
-		page, err := api.ListStreams(ctx, name, after)
+	ref := StreamFromARN(name)
+	switch {
+	case strings.Contains(name, "/stream/"):
+		return []StreamRef{ref}, nil
+	case ref.Table == "" || strings.Contains(ref.Table, "/"):
+		return nil, errs.Errorf("%s is neither the ARN of a table nor of a stream", redact.Safe(name))
+	}
+	return streamsOfTable(ctx, api, ref.Table)
+}
+
+// streamsOfTable returns the streams of a table, the newest last. It returns at least one stream or an error.
+func streamsOfTable(ctx context.Context, api API, table string) (refs []StreamRef, err error) {
+	var page StreamPage
+	for hasMore := true; hasMore; hasMore = page.After != "" {
+		page, err = api.ListStreams(ctx, table, page.After)
 		if err != nil {
 			return nil, err
 		}
 		for _, s := range page.Streams {
-			if s.Table == name {
+			if s.Table == table {
 				refs = append(refs, s)
 			}
-		}
-		after = page.After
-		if after == "" {
-			break
 		}
 	}
 	if len(refs) == 0 {
 		return nil, &Error{
 			Op:      "ListStreams",
-			Subject: "of table " + name,
+			Subject: "of table " + table,
 			Kind:    ErrNotFound,
 			Hint: "check name, Region and account, and that the table has a stream: aws dynamodb update-table --table-name " +
-				name + " --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES",
+				table + " --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES",
 		}
 	}
 	slices.SortStableFunc(refs, func(a, b StreamRef) int { return strings.Compare(a.Label, b.Label) })
@@ -64,16 +64,19 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 // ListShards reads all pages of DescribeStream. It returns the description of the stream with all of its shards.
 func ListShards(ctx context.Context, api API, streamARN string) (StreamDescription, error) {
 	d, err := api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN})
-	for after := d.After; err == nil && after != ""; {
-		var page StreamDescription
-		page, err = api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN, After: after})
-		if err == nil && page.After == after {
-			err = errs.Errorf("DescribeStream %s: the page behind shard %s names that shard again", redact.Safe(streamARN),
-				redact.Safe(after))
-		}
-		d.Shards = append(d.Shards, page.Shards...)
-		after = page.After
+	if err != nil {
+		return d, err
 	}
-	d.After = ""
-	return d, err
+	for d.After != "" {
+		page, err := api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN, After: d.After})
+		if err != nil {
+			return d, err
+		}
+		if page.After == d.After {
+			return d, errs.Errorf("DescribeStream %s: the page after shard %s names that shard again", redact.Safe(streamARN),
+				redact.Safe(d.After))
+		}
+		d.Shards, d.After = append(d.Shards, page.Shards...), page.After
+	}
+	return d, nil
 }

@@ -15,8 +15,8 @@ import (
 type callImportance int
 
 const (
-	// neededAtStart calls must succeed before anything is read. If a call fails, and no call with the same name ever
-	// succeeded, the configuration is wrong and reading ends at once. Otherwise reading ends after maxDenied.
+	// neededAtStart calls must succeed before anything is read. Until a call of the same name has succeeded, a failure
+	// means that the configuration is wrong, and reading ends at once. Later, reading ends after maxDenied.
 	neededAtStart callImportance = iota
 	// neededLater calls may fail for some time. Reading ends after maxDenied.
 	neededLater
@@ -34,9 +34,9 @@ const (
 	unrelatedAfter = 90 * time.Second
 )
 
-// deniedSpan holds the times of the first and the last of several permanent failures of a callKey. No success and no
-// pause of unrelatedAfter lies between them.
-type deniedSpan struct{ first, last time.Duration }
+// failureSpan holds the times of the first and the last of several permanent failures of a callKey, without a success
+// and without a pause of unrelatedAfter between them.
+type failureSpan struct{ first, last time.Duration }
 
 // callKey identifies calls by name and target. The target is the table or the stream; "" for calls of the lease table.
 type callKey struct{ call, target string }
@@ -58,6 +58,22 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 	}
 
 	c.mu.Lock()
+	failingFor, isFirst := c.noteFailure(key)
+	isMisconfigured := importance == neededAtStart && !c.workedCalls[name]
+	c.mu.Unlock()
+
+	switch {
+	case importance != cleanupOnly && (isMisconfigured || failingFor >= maxDenied):
+		c.fail(fmt.Errorf("%s: %w", name, err))
+	case importance == cleanupOnly && isFirst:
+		c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name),
+			slog.String("error", redact.LogText(err)))
+	}
+}
+
+// noteFailure notes a permanent failure. It returns for how long the calls fail, and whether none failed since the last
+// success. The caller holds the lock.
+func (c *Consumer) noteFailure(key callKey) (failingFor time.Duration, isFirst bool) {
 	now := c.now()
 	span, failedBefore := c.failures[key]
 	if !failedBefore || now-span.last > unrelatedAfter {
@@ -65,18 +81,5 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 	}
 	span.last = now
 	c.failures[key] = span
-	everWorked := c.workedCalls[name]
-	c.mu.Unlock()
-
-	if importance == cleanupOnly {
-		if !failedBefore {
-			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name),
-				slog.String("error", redact.LogText(err)))
-		}
-		return
-	}
-	isMisconfigured := importance == neededAtStart && !everWorked
-	if isMisconfigured || now-span.first >= maxDenied {
-		c.fail(fmt.Errorf("%s: %w", name, err))
-	}
+	return now - span.first, !failedBefore
 }

@@ -37,7 +37,7 @@ func TestConsumer_TidyingUpIsNotNeeded(t *testing.T) {
 		}
 		s := newStore()
 		k := r.task("a", s, func(o *options) {
-			o.Table = r.refusing(func(c leasestest.Call) bool { return c.Op == "Leave" || c.Op == "Delete" })
+			o.Table = r.refusing(func(c leasestest.Call) bool { return c.Op == "RemoveMember" || c.Op == "Delete" })
 		})
 		r.until("read", s.seenAre(1))
 		time.Sleep(time.Hour)

@@ -14,25 +14,25 @@ import (
 
 // Consumer is the source of one run of a pipeline. Use [New].
 //
-// One goroutine, the loop, gives events of calls, timers and the pipeline to the coordinator. There is one exception:
-// Read itself reports to the coordinator that it takes a page. It takes the page from the queue and reports it under
-// one lock. Otherwise the coordinator could drop the page in between.
+// One goroutine, the loop, gives events of calls, timers and the pipeline to the coordinator. The only exception is
+// that Read takes a page from the queue and reports it to the coordinator under one lock, so that the coordinator
+// cannot drop the page in between.
 //
 // No call of the pipeline or of a store is made under a lock, because each of them may block, and the pipeline may call
 // the consumer meanwhile.
 type Consumer struct {
-	options    Options
-	log        *slog.Logger
-	tel        *telemetry
-	started    time.Time
-	wakeLoop   chan struct{} // wakes the loop; capacity 1
-	pageQueued chan struct{} // wakes Read; capacity 1
+	options  Options
+	log      *slog.Logger
+	tel      *telemetry
+	started  time.Time
+	wakeLoop chan struct{} // wakes the loop; capacity 1
+	wakeRead chan struct{} // wakes Read; capacity 1
 
 	ctx        context.Context // context of the calls and the loop
 	cancel     context.CancelCauseFunc
 	startOnce  sync.Once
-	stopped    chan struct{} // closed when the coordinator has released everything
-	stop       func()        // closes stopped, once
+	stopped    context.Context // done when the coordinator has released everything
+	stop       func()          // ends stopped
 	goroutines sync.WaitGroup
 	idleCalls  chan func() // hands a call to an idle goroutine of the pool
 	closeMu    sync.Mutex
@@ -52,12 +52,11 @@ type Consumer struct {
 	forgets []coordinator.Action // Forget actions that wait for the next Read: the pipeline then has all earlier pages
 
 	control     pipeline.Control   // nil while there is no run
-	readCtx     context.Context    // the context of the last Read
 	leaving     bool               // Read returns no more pages
 	fatal       error              // the error that ended reading
 	atEnd       *coordinator.AtEnd // the last AtEnd action; nil before the first
 	workedCalls map[string]bool    // names of calls that have succeeded at least once
-	failures    map[callKey]deniedSpan
+	failures    map[callKey]failureSpan
 }
 
 var (
@@ -81,14 +80,13 @@ func New(o Options) (*Consumer, error) {
 		options: o, coordinator: coord, started: time.Now(),
 		log:         o.Logger.With(slog.String("worker", o.Coordinator.ID)),
 		wakeLoop:    make(chan struct{}, 1),
-		pageQueued:  make(chan struct{}, 1),
-		stopped:     make(chan struct{}),
+		wakeRead:    make(chan struct{}, 1),
 		idleCalls:   make(chan func()),
 		queue:       newQueue(),
 		workedCalls: make(map[string]bool),
-		failures:    make(map[callKey]deniedSpan),
+		failures:    make(map[callKey]failureSpan),
 	}
-	c.stop = sync.OnceFunc(func() { close(c.stopped) })
+	c.stopped, c.stop = context.WithCancel(context.Background())
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.tel, err = newTelemetry(c)
 	if err != nil {
@@ -153,7 +151,7 @@ func (c *Consumer) loop() {
 		clear(events)
 		c.perform(actions)
 		c.lastStep.Store(int64(c.now()))
-		if c.isStopped() {
+		if c.stopped.Err() != nil {
 			return
 		}
 		timer.Reset(max(0, wake))
@@ -173,7 +171,7 @@ func (c *Consumer) step(e coordinator.Event) {
 		switch a := a.(type) {
 		case coordinator.Deliver:
 			c.queue.push(a.Page)
-			signal(c.pageQueued)
+			signal(c.wakeRead)
 		case coordinator.Drop:
 			c.queue.drop(a.Partition)
 		case coordinator.Revoke:
@@ -181,7 +179,7 @@ func (c *Consumer) step(e coordinator.Event) {
 			c.actions = append(c.actions, a)
 		case coordinator.Forget:
 			c.forgets = append(c.forgets, a)
-			signal(c.pageQueued)
+			signal(c.wakeRead)
 		default:
 			c.actions = append(c.actions, a)
 		}

@@ -50,17 +50,17 @@ func (c *Consumer) Close(ctx context.Context) error {
 // waitStopped waits until the coordinator has released everything. If ctx ends first, the stop becomes hard.
 func (c *Consumer) waitStopped(ctx context.Context) error {
 	select {
-	case <-c.stopped:
+	case <-c.stopped.Done():
 	case <-ctx.Done():
 	}
-	if c.isStopped() {
+	if c.stopped.Err() != nil {
 		return nil
 	}
 	c.sendEvent(coordinator.PipelineEnded{})
 	t := time.NewTimer(min(c.options.Coordinator.Lease/3, maxHardStop))
 	defer t.Stop()
 	select {
-	case <-c.stopped:
+	case <-c.stopped.Done():
 		return fmt.Errorf("stopped hard: %w", context.Cause(ctx))
 	case <-t.C:
 	}

@@ -45,7 +45,7 @@ func (c *Consumer) Health() Health {
 	lastStep := time.Duration(c.lastStep.Load())
 	stalledFor := c.now() - lastStep
 	isStalled := lastStep > 0 && stalledFor > max(minStalled, stalledAfterLeases*c.options.Coordinator.Lease)
-	if isStalled && !c.isStopped() {
+	if isStalled && c.stopped.Err() == nil {
 		// Take no lock here, because its holder may hang.
 		return Health{Reasons: []string{fmt.Sprintf("nothing was done for %v", stalledFor.Round(time.Second))}}
 	}
@@ -99,14 +99,4 @@ func unreadyReasons(s coordinator.Status, stuck []string) (reasons []string) {
 			len(s.Partitions), stuckAfter, stuck[0])
 	}
 	return reasons
-}
-
-// isStopped reports whether the coordinator has released everything.
-func (c *Consumer) isStopped() bool {
-	select {
-	case <-c.stopped:
-		return true
-	default:
-		return false
-	}
 }

@@ -33,20 +33,24 @@ func (c *Consumer) perform(actions []coordinator.Action) {
 	}
 }
 
-// controlPipeline performs the actions that revoke, drain and forget partitions of the pipeline. Consecutive Revoke
-// actions of one cause are one call.
+// addRevoke adds an action to the last revocation, or to a new one if the action has another cause.
+func addRevoke(revokes []revocation, a coordinator.Revoke) []revocation {
+	last := len(revokes) - 1
+	if last < 0 || !errors.Is(a.Cause, revokes[last].cause) {
+		return append(revokes, revocation{a.Cause, []string{a.Partition}})
+	}
+	revokes[last].partitions = append(revokes[last].partitions, a.Partition)
+	return revokes
+}
+
+// controlPipeline performs the actions that revoke, drain and forget partitions of the pipeline.
 func (c *Consumer) controlPipeline(actions []coordinator.Action) {
 	var revokes []revocation
 	var drain, forget []string
 	for _, a := range actions {
 		switch a := a.(type) {
 		case coordinator.Revoke:
-			last := len(revokes) - 1
-			if last >= 0 && errors.Is(a.Cause, revokes[last].cause) {
-				revokes[last].partitions = append(revokes[last].partitions, a.Partition)
-			} else {
-				revokes = append(revokes, revocation{a.Cause, []string{a.Partition}})
-			}
+			revokes = addRevoke(revokes, a)
 		case coordinator.Drain:
 			drain = append(drain, a.Partition)
 		case coordinator.Forget:

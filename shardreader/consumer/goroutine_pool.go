@@ -22,7 +22,7 @@ func (c *Consumer) nextPooled() func() {
 	select {
 	case call := <-c.idleCalls:
 		return call
-	case <-c.stopped:
+	case <-c.stopped.Done():
 	case <-c.ctx.Done():
 	}
 	return nil

@@ -19,9 +19,9 @@ func newQueue() queue {
 	return queue{byPartition: make(map[string][]*list.Element), paused: make(map[string]bool)}
 }
 
-// pause makes pop skip the pages of a partition if paused is true, or return them again. The pages of a paused
+// setPaused makes pop skip the pages of a partition if paused is true, or return them again. The pages of a paused
 // partition would use memory that the pipeline needs for other partitions.
-func (q *queue) pause(partition string, paused bool) {
+func (q *queue) setPaused(partition string, paused bool) {
 	if paused {
 		q.paused[partition] = true
 	} else {

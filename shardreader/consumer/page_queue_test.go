@@ -58,7 +58,7 @@ func TestQueue_IsASliceOfPages(t *testing.T) {
 				want = slices.Delete(want, first, first+1)
 			case 4:
 				paused[partition] = rapid.Bool().Draw(t, "paused")
-				q.pause(partition, paused[partition])
+				q.setPaused(partition, paused[partition])
 			case 3:
 				q.drop(partition)
 				want = slices.DeleteFunc(want, func(p *pipeline.Page) bool { return p.Partition == partition })

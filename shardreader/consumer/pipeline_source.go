@@ -11,14 +11,14 @@ import (
 // Read implements [pipeline.Source]. It returns io.EOF once the consumer is leaving. It returns another error once the
 // consumer cannot continue, for example without credentials or a lease table.
 func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
-	c.startReading(ctx)
+	c.startOnce.Do(func() { c.startReading(ctx) })
 	for {
 		page, err := c.nextPage(ctx)
 		if page != nil || err != nil {
 			return page, err
 		}
 		select {
-		case <-c.pageQueued:
+		case <-c.wakeRead:
 		case <-ctx.Done():
 		}
 	}
@@ -27,18 +27,9 @@ func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
 // startReading starts the consumer. The consumer leaves once ctx ends, even if the pipeline is full and does not call
 // Read.
 func (c *Consumer) startReading(ctx context.Context) {
-	c.mu.Lock()
-	isStarted := c.readCtx == ctx
-	c.readCtx = ctx
-	c.mu.Unlock()
-	if isStarted {
-		return
-	}
 	context.AfterFunc(ctx, c.leave)
-	c.startOnce.Do(func() {
-		c.sendEvent(coordinator.Tick{})
-		c.goroutines.Go(c.loop)
-	})
+	c.sendEvent(coordinator.Tick{})
+	c.goroutines.Go(c.loop)
 }
 
 // nextPage takes the oldest page that is not paused from the queue, and returns it; nil if there is none. It reports
@@ -47,7 +38,7 @@ func (c *Consumer) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.forgets) > 0 {
-		// The pipeline has every page that was returned before, and no page of these partitions follows.
+		// The pipeline now has all pages of these partitions, so it can forget them.
 		c.actions = append(c.actions, c.forgets...)
 		c.forgets = nil
 		signal(c.wakeLoop)
@@ -77,7 +68,7 @@ func (c *Consumer) leave() {
 	c.leaving = true
 	c.mu.Unlock()
 	c.sendEvent(coordinator.Shutdown{})
-	signal(c.pageQueued)
+	signal(c.wakeRead)
 }
 
 // fail ends reading with an error. It also notifies the pipeline, which does not call Read while its memory is full.
@@ -106,10 +97,10 @@ func (c *Consumer) Commit(_ context.Context, partition string, p pipeline.Positi
 // of it.
 func (c *Consumer) Pause(partition string, paused bool) {
 	c.mu.Lock()
-	c.queue.pause(partition, paused)
+	c.queue.setPaused(partition, paused)
 	c.mu.Unlock()
 	if !paused {
-		signal(c.pageQueued)
+		signal(c.wakeRead)
 	}
 	c.sendEvent(coordinator.Paused{Partition: partition, Paused: paused})
 }

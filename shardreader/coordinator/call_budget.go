@@ -13,7 +13,7 @@ type callBudget struct {
 	tokens     float64 // calls that may be made now
 	refilledAt time.Duration
 	started    bool          // tokens were added at least once
-	exhausted  bool          // a timer runs until a call may be made
+	timerRuns  bool          // a timer for the next call runs: no call may be made until then
 	searchedAt time.Duration // when callQueue was last searched for endangered shards
 	exceededAt time.Duration // when a call was last made beyond the budget; 0 if never
 
@@ -27,11 +27,11 @@ type callBudget struct {
 // the shards.
 func (c *Coordinator) callShare() float64 {
 	own := len(c.assignments)
-	active := max(c.table.rows.unended, own)
-	if active == 0 {
+	all := max(c.table.rows.unended, own)
+	if all == 0 {
 		return 0
 	}
-	return float64(c.options.CallsPerMonth) / month.Seconds() * float64(own) / float64(active)
+	return float64(c.options.CallsPerMonth) / month.Seconds() * float64(own) / float64(all)
 }
 
 // takeCallToken takes a call from the budget, and reports whether the call may be made. If it reports false, a timer
@@ -42,7 +42,8 @@ func (c *Coordinator) takeCallToken(a *assignment) bool {
 	if c.options.CallsPerMonth == 0 || c.endCheckWaits(a) {
 		return true
 	}
-	if b.exhausted && !c.isEndangered(a) {
+	isEndangered := c.isEndangered(a)
+	if b.timerRuns && !isEndangered {
 		return false
 	}
 	c.refillBudget()
@@ -50,15 +51,15 @@ func (c *Coordinator) takeCallToken(a *assignment) bool {
 		b.tokens--
 		return true
 	}
-	if c.isEndangered(a) {
-		b.exceededAt = c.nonZeroNow()
+	if isEndangered {
+		b.exceededAt = c.now
 		c.logOnce("budget", slog.LevelError,
 			"the budget of GetRecords calls is too small: records would be lost, so it is passed",
 			slog.Int64("calls_per_month", c.options.CallsPerMonth))
 		return true
 	}
-	b.exhausted = true
-	c.after(c.untilNextToken(), func() { b.exhausted = false })
+	b.timerRuns = true
+	c.after(c.untilNextToken(), func() { b.timerRuns = false })
 	return false
 }
 

@@ -39,7 +39,7 @@ func TestWorker_TellsThatReadsFail(t *testing.T) {
 			return streamtest.Fault{}
 		})
 		wo.run(6 * time.Second)
-		if m := a.w.Status().Member; told(fails) > 0 || m.Failing != nil {
+		if m := a.w.Status().Member; told(fails) > 0 || len(m.Failing) > 0 {
 			t.Errorf("too soon: %q, %+v", a.told, m.Failing)
 		}
 		began := time.Now().Add(-6 * time.Second)
@@ -61,7 +61,7 @@ func TestWorker_TellsThatReadsFail(t *testing.T) {
 		down = false
 		want := st.Put(root, put(1)...)
 		wo.run(time.Minute)
-		if m := a.w.Status().Member; told(works) != 1 || m.Failing != nil || told(fails) != 3 {
+		if m := a.w.Status().Member; told(works) != 1 || len(m.Failing) > 0 || told(fails) != 3 {
 			t.Errorf("it works again, and told %q, failing %+v", a.told, m.Failing)
 		}
 		if !slices.Equal(wo.read[root], want) {
@@ -129,6 +129,39 @@ func TestWorker_TellsThatALeaseCannotBeCreated(t *testing.T) {
 		told := slices.DeleteFunc(slices.Clone(a.told), func(line string) bool { return line != "a lease cannot be created and is tried again" })
 		if len(told) != 2 {
 			t.Errorf("it told it %d times: %q", len(told), a.told)
+		}
+	})
+}
+
+// A consumer whose heartbeats are written, but too slowly, reads nothing and says why, once. A faster one ends that.
+func TestWorker_TellsOfSlowHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		wo.server.AddStream("shop")
+		a := wo.start("a", coordinator.Options{})
+		var slow []coordinator.WriteHeartbeat
+		a.keep = func(action coordinator.Action) bool {
+			w, isHeartbeat := action.(coordinator.WriteHeartbeat)
+			if isHeartbeat {
+				slow = append(slow, w)
+			}
+			return isHeartbeat
+		}
+		for range 12 {
+			wo.run(5 * time.Second)
+			for _, w := range slow {
+				a.send(coordinator.WriteResult{Call: w.Call})
+			}
+			slow = nil
+		}
+		const want = "a heartbeat took over two thirds of the lease time: this consumer reads nothing until one is faster"
+		if n := len(a.w.Status().Partitions); n > 0 || !slices.Equal(a.told, []string{want}) {
+			t.Errorf("it reads %d shards, and tells %q", n, a.told)
+		}
+		a.keep = nil
+		wo.run(time.Minute)
+		if n := len(a.w.Status().Partitions); n != 1 {
+			t.Errorf("with fast heartbeats it reads %d shards", n)
 		}
 	})
 }

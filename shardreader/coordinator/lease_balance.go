@@ -132,10 +132,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 	var busiest []*row // leases of the busiest consumer
 	totalLoad, leastLoad, mostLoad := ownLoad, math.Inf(1), 0.0
 	for _, id := range s.otherConsumers {
-		load := 0.0
-		for _, r := range s.ownedByOthers[id] {
-			load += r.Load
-		}
+		load := sumLoads(s.ownedByOthers[id])
 		totalLoad += load
 		leastLoad = min(leastLoad, load)
 		if load > mostLoad {
@@ -146,15 +143,28 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 	difference := mostLoad - ownLoad
 	isLeastBusy := ownLoad <= leastLoad
 	isEven := difference < average/2
-	if !isLeastBusy || isEven || len(busiest) < 2 || s.ownCount > len(busiest) {
+	mayGive := len(busiest) >= max(2, s.ownCount)
+	if !isLeastBusy || isEven || !mayGive {
 		return
 	}
 	// The lease whose load is nearest to half of the difference.
 	r := cheapestRequestable(busiest, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
-	if r != nil && r.Load > average/10 && r.Load < difference*0.8 {
+	if r == nil {
+		return
+	}
+	isNoticeable := r.Load > average/10
+	evensOut := r.Load < difference*0.8 // a reversed difference is below 0.6 of the old one
+	if isNoticeable && evensOut {
 		c.loadRequestedAt = c.now
 		c.requestLease(r)
 	}
+}
+
+func sumLoads(rows []*row) (sum float64) {
+	for _, r := range rows {
+		sum += r.Load
+	}
+	return sum
 }
 
 // cheapestRequestable returns the row with the lowest cost among the rows that may be requested; nil if there is none.
@@ -175,5 +185,5 @@ func (c *Coordinator) requestLease(r *row) {
 	}
 	next := r.Clone()
 	next.RequestedBy = c.options.ID
-	c.writeLease(&leaseWrite{reason: requestLease, row: r, next: next})
+	c.writeLease(&leaseWrite{row: r, next: next})
 }

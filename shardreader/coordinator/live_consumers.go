@@ -115,9 +115,9 @@ func (c *Coordinator) removeDeadConsumers() {
 	}
 	slices.Sort(dead)
 	for _, id := range dead {
-		consumer := c.table.consumers[id]
-		consumer.heartbeatSince = c.now // prevents another removal in the next refreshes
-		c.emit(RemoveMember{newCall[WriteResult](c, nil), id})
+		c.table.consumers[id].heartbeatSince = c.now // prevents another removal in the next refreshes
+		ignore := func(WriteResult) {}               // if it failed, a later refresh removes the consumer
+		c.emit(RemoveMember{newCall(c, ignore), id})
 	}
 }
 

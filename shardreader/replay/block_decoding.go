@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -41,18 +42,15 @@ func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 // caller then finds the records of such a line with toRecordArray.
 func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	p := decoder.DecodeLines(b.bytes)
-	line, at := b.line, int64(0)
-	for _, e := range p.Errors {
-		_, isBroken := errors.AsType[*record.FramingError](e.Err)
+	isBroken := func(e *record.RecordError) bool {
+		_, isFraming := errors.AsType[*record.FramingError](e.Err)
 		isEventInArray := e.Path == "Records"
-		if isBroken || isEventInArray {
-			return nil
-		}
-		line += int64(bytes.Count(b.bytes[at:e.Offset], newline))
-		at = e.Offset
-		e.Offset += b.offset
-		e.Err = &LocationError{File: b.file, Line: line, Offset: e.Offset, Err: e.Err}
+		return isFraming || isEventInArray
 	}
+	if slices.ContainsFunc(p.Errors, isBroken) {
+		return nil
+	}
+	LocateErrors(p, b.bytes, LocationError{File: b.file, Line: b.line, Offset: b.offset})
 	return p
 }
 
@@ -102,15 +100,21 @@ func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 		appendPage(p, restPage, from)
 	}
 	for _, e := range p.Errors {
-		at := b.starts[e.Index]
-		location := &LocationError{File: b.file, Line: at.line, Offset: at.inFile, Record: at.number, Err: e.Err}
-		if r, broken := b.broken[e.Index]; broken {
-			*e = *decoder.DecodeBroken(r.raw, e.Index)
-			location.Line, location.Offset, location.Err = r.broken.line, r.broken.offset, r.broken.err
-		}
-		e.Offset, e.Err = at.inFile, location
+		b.locate(e, decoder)
 	}
 	return p
+}
+
+// locate adds the location to an error of a record. If the text of the record was broken in the file, the error becomes
+// that of the text.
+func (b *block) locate(e *record.RecordError, decoder *record.Decoder) {
+	at := b.starts[e.Index]
+	location := &LocationError{File: b.file, Line: at.line, Offset: at.inFile, Record: at.number, Err: e.Err}
+	if r, broken := b.broken[e.Index]; broken {
+		*e = *decoder.DecodeBroken(r.raw, e.Index)
+		location.Line, location.Offset, location.Err = r.broken.line, r.broken.offset, r.broken.err
+	}
+	e.Offset, e.Err = at.inFile, location
 }
 
 // raw returns the text of record i.

@@ -1,8 +1,11 @@
 package replay
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // FileError is a fault in a file. The rest of the file was delivered.
@@ -80,3 +83,15 @@ func (e *LocationError) Location() string {
 
 // Unwrap returns the cause.
 func (e *LocationError) Unwrap() error { return e.Err }
+
+// LocateErrors adds the location to each error of a page that was decoded from lines. start is the location of the
+// first line.
+func LocateErrors(p *record.Page, lines []byte, start LocationError) {
+	at := int64(0)
+	for _, e := range p.Errors {
+		start.Line += int64(bytes.Count(lines[at:e.Offset], newline))
+		at = e.Offset
+		e.Offset += start.Offset
+		e.Err = &LocationError{File: start.File, Line: start.Line, Offset: e.Offset, Err: e.Err}
+	}
+}

@@ -11,10 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// A broken line of JSON lines costs itself alone, wherever it stands, and is named by file and line.
+// A broken line of JSON lines costs itself alone, wherever it stands, and is named by file and line. If the file ends
+// within the line, the file was cut: the line is not a record.
 func TestSource_BrokenLines(t *testing.T) {
 	for _, broken := range []string{
 		`{"eventID":"x", "dynamodb"`, `{"eventID":"x",`, `{"eventID":"x","dynamodb":{`, `{"eventID":"x","dynamodb":`, `{"eventID":["`,
@@ -23,14 +25,19 @@ func TestSource_BrokenLines(t *testing.T) {
 		for _, at := range []int{0, 1, 20, 39} {
 			rs := recordsJSON(0, 39)
 			want := numbers(0, 39)
-			rs, want = slices.Insert(rs, at, broken), slices.Insert(want, at, "!")
+			isCut := at == 39 && inputs.CheckEnd([]byte(broken+"\n")) != nil
+			rs = slices.Insert(rs, at, broken)
+			if !isCut {
+				want = slices.Insert(want, at, "!")
+			}
 			content := lines(rs)
 			path := filepath.Join(write(t, map[string]string{"s.jsonl": content}), "s.jsonl")
 			for _, block := range []int{1, 1000, 0} {
 				g := readAll(t, open(t, Options{Paths: []string{path}, BlockBytes: block}))
-				cut := broken[0] == '[' && at == 39 // an array that nothing closes
-				if diff := cmp.Diff(want, g.sequences); diff != "" || (g.err != nil) != (cut && broken != "[1]") || len(g.errs) != 1 {
+				if diff := cmp.Diff(want, g.sequences); diff != "" || errors.Is(g.err, inputs.ErrCut) != isCut || len(g.errs) != len(want)-39 {
 					t.Errorf("%s at %d by %d: %v, records (-want +got):\n%s", broken, at, block, g.err, diff)
+				}
+				if len(g.errs) == 0 {
 					continue
 				}
 				start := len(strings.Join(rs[:at], "\n"))
@@ -87,7 +94,6 @@ func TestSource_BrokenFiles(t *testing.T) {
 	hurt := slices.Clone(rs)
 	hurt[10] = strings.Replace(hurt[10], `"eventName":`, `"eventName"`, 1)
 	oneHurt := slices.Replace(numbers(0, 20), 10, 11, "!")
-	cut := append(numbers(0, 12), "!")
 	tests := []struct {
 		name, content string
 		want          []string
@@ -98,10 +104,12 @@ func TestSource_BrokenFiles(t *testing.T) {
 		{"an array", array(hurt), oneHurt, strings.Index(array(hurt), `"eventName""`) + 11, -2, ""},
 		{"a record a line in an array", "[\n" + strings.Join(hurt, ",\n") + "]", oneHurt, -1, -2, ""},
 		{"an event", event(hurt), oneHurt, -1, -2, ""},
-		{"a cut array", array(rs)[:len(array(rs[:12]))+50], cut, len(array(rs[:12])) + 50, -1, "cut short"},
+		{"a cut array", array(rs)[:len(array(rs[:12]))+50], numbers(0, 12), -1, -1, "cut short"},
 		{"an array without its end", strings.TrimSuffix(array(rs), "]"), numbers(0, 20), -1, -1, "cut short"},
-		{"a cut event", event(rs)[:len(event(rs[:12]))+50], cut, -1, -1, "cut short"},
-		{"a cut pretty event", strings.TrimRight(pretty(t, event(rs)), "} \n]"), append(numbers(0, 19), "!"), -1, -1, "cut short"},
+		{"a record that ends in bytes 0", lines(rs[:12]) + rs[12][:50] + strings.Repeat("\x00", 5000), numbers(0, 12), -1, -1, "has bytes 0"},
+		{"bytes 0 behind the records", lines(rs) + strings.Repeat("\x00", 500_000), numbers(0, 20), -1, -1, "has bytes 0"},
+		{"a cut event", event(rs)[:len(event(rs[:12]))+50], numbers(0, 12), -1, -1, "cut short"},
+		{"a cut pretty event", strings.TrimRight(pretty(t, event(rs)), "} \n]"), numbers(0, 19), -1, -1, "cut short"},
 		{"garbage behind an array", array(rs) + "x", append(numbers(0, 20), "!"), len(array(rs)), -2, ""},
 		{"commas behind records", strings.Join(rs, ",\n"), numbers(0, 20), -1, len(rs[0]), "18 more places"},
 		{"a comma behind the last record", strings.Replace(array(rs), "}]", "},]", 1), numbers(0, 20), -1, len(array(rs)), "a comma too many"},
@@ -169,7 +177,7 @@ func TestSource_BrokenEventOfMany(t *testing.T) {
 	}
 }
 
-// JSON lines that are cut at any byte lose at most the record that was cut.
+// JSON lines that are cut at any byte lose at most the record that was cut, and the cut is an error of the file.
 func TestSource_LinesCutAnywhere(t *testing.T) {
 	content := lines(recordsJSON(0, 3))
 	dir := t.TempDir()
@@ -184,11 +192,19 @@ func TestSource_LinesCutAnywhere(t *testing.T) {
 		if atLineEnd {
 			whole++ // the line feed does not matter
 		}
-		decoded := slices.DeleteFunc(slices.Clone(g.sequences), func(s string) bool { return s == "!" })
-		if diff := cmp.Diff(append([]string(nil), numbers(0, whole)...), append([]string(nil), decoded...)); diff != "" {
+		if diff := cmp.Diff(append([]string(nil), numbers(0, whole)...), append([]string(nil), g.sequences...)); diff != "" {
 			t.Errorf("cut at %d (-want +got):\n%s", cut, diff)
 		}
-		if cutRecord := cut > 0 && content[cut-1] != '\n' && !atLineEnd; cutRecord != (len(g.errs) > 0 || g.err != nil) {
+		var want error
+		isWithinRecord := cut > 0 && content[cut-1] != '\n' && !atLineEnd
+		switch {
+		case cut == 0:
+			want = inputs.ErrEmpty
+		case isWithinRecord:
+			want = inputs.ErrCut
+		}
+		broken, _ := errors.AsType[*BrokenError](g.err)
+		if !errors.Is(g.err, want) || len(g.errs) > 0 || want != nil && (len(broken.Files) != 1 || broken.Files[0].Line != int64(whole)+1) {
 			t.Errorf("cut at %d: errors %v, %v", cut, g.errs, g.err)
 		}
 	}
@@ -243,8 +259,12 @@ func TestSource_ForeignFiles(t *testing.T) {
 	if g := readAll(t, open(t, Options{Paths: []string{folder}})); !errors.Is(g.err, errNewestOnly) || len(g.sequences) > 0 {
 		t.Errorf("%v, %v", g.sequences, g.err)
 	}
-	// An input without records is not an error: a table may be at rest.
-	for _, content := range []string{"", "\n \n", "[]", `{"Records":[]}`, gzipped(t, "")} {
+	// An input that says that it has no records is not an error: a table may be at rest. Neither is one that is named to
+	// read nothing.
+	if g := readAll(t, open(t, Options{Paths: []string{os.DevNull}})); g.err != nil || len(g.sequences) > 0 {
+		t.Errorf("%v, %v", g.sequences, g.err)
+	}
+	for _, content := range []string{"[]", `{"Records":[]}`} {
 		path := filepath.Join(write(t, map[string]string{"f": content}), "f")
 		if g := readAll(t, open(t, Options{Paths: []string{path}})); g.err != nil || len(g.sequences) > 0 {
 			t.Errorf("%q: %v, %v", content, g.sequences, g.err)
@@ -252,10 +272,93 @@ func TestSource_ForeignFiles(t *testing.T) {
 	}
 }
 
+// A file without content is an error if it is named, or if a folder has no other file. Beside others it is left out,
+// unless its name says that it has a document.
+func TestSource_EmptyFiles(t *testing.T) {
+	for _, content := range []string{"", "\n \n", gzipped(t, "")} {
+		path := filepath.Join(write(t, map[string]string{"f": content}), "f")
+		for _, paths := range [][]string{{path}, {filepath.Dir(path)}} {
+			if g := readAll(t, open(t, Options{Paths: paths})); !errors.Is(g.err, inputs.ErrEmpty) || len(g.sequences) > 0 {
+				t.Errorf("%q: %v, %v", content, g.sequences, g.err)
+			}
+		}
+	}
+	for name, want := range map[string]error{"empty.jsonl": nil, "empty": nil, "empty.json": inputs.ErrEmpty, "empty.jsonl.gz": inputs.ErrCut} {
+		folder := write(t, map[string]string{name: "", "records": lines(recordsJSON(0, 1))})
+		var leftOut []string
+		g := readAll(t, open(t, Options{Paths: []string{folder}, Skipped: func(path string, _ error) { leftOut = append(leftOut, filepath.Base(path)) }}))
+		if !errors.Is(g.err, want) || (want == nil) != slices.Equal(leftOut, []string{name}) || len(g.sequences) != 1 {
+			t.Errorf("%s: %v, %v, left out %q", name, g.sequences, g.err, leftOut)
+		}
+		if g := readAll(t, open(t, Options{Paths: []string{folder}, Complete: true})); !isBroken(g.err) || len(g.sequences) != 1 {
+			t.Errorf("%s: %v, %v", name, g.sequences, g.err)
+		}
+	}
+}
+
+// If no file may be missing, a file of another kind is an error. Otherwise it is left out.
+func TestSource_CompleteWithoutRecords(t *testing.T) {
+	for _, content := range []string{`{"message":"AccessDenied"}`, "\xff\xfe{\x00", "<html>"} {
+		folder := write(t, map[string]string{"a": content, "b": lines(recordsJSON(0, 1))})
+		for _, isComplete := range []bool{false, true} {
+			g := readAll(t, open(t, Options{Paths: []string{folder}, Complete: isComplete}))
+			if isBroken(g.err) != isComplete || len(g.sequences) != 1 {
+				t.Errorf("%q, complete %t: %v, %v", content, isComplete, g.sequences, g.err)
+			}
+		}
+	}
+}
+
+// A file of a folder whose name says JSON is damaged if it has another content. The other files are read.
+func TestSource_DamagedFilesOfAFolder(t *testing.T) {
+	for _, content := range []string{strings.Repeat("\x00", 5000), "\xff\xfe{\x00\"\x00", "<html>", "a,b,c\n1,2,3\n"} {
+		for name, isDamaged := range map[string]bool{"a.json": true, "a.jsonl": true, "a.ndjson": true, "a": false, "a.csv": false} {
+			folder := write(t, map[string]string{name: content, name + ".gz": gzipped(t, content), "b.jsonl": lines(recordsJSON(0, 1))})
+			g := readAll(t, open(t, Options{Paths: []string{folder}}))
+			broken, _ := errors.AsType[*BrokenError](g.err)
+			if isDamaged != (broken != nil && len(broken.Files) == 2) || len(g.sequences) != 1 {
+				t.Errorf("%s with %.20q: %v, %v", name, content, g.sequences, g.err)
+			}
+		}
+	}
+}
+
+// Bytes 0 between records hide records, so they are an error of the file. The records around them are read.
+func TestSource_ZerosBetweenRecords(t *testing.T) {
+	rs := recordsJSON(0, 20)
+	zeros := strings.Repeat("\x00", 4096)
+	for name, content := range map[string]string{
+		"lines": lines(rs[:10]) + rs[10][:50] + zeros + rs[12][60:] + "\n" + lines(rs[13:]),
+		"array": array(slices.Concat(rs[:10], []string{rs[10][:50] + zeros + rs[12][60:]}, rs[13:])),
+	} {
+		path := filepath.Join(write(t, map[string]string{"s.json": content}), "s.json")
+		for _, block := range []int{1000, 0} {
+			g := readAll(t, open(t, Options{Paths: []string{path}, BlockBytes: block}))
+			want := slices.Concat(numbers(0, 10), numbers(13, 7))
+			if diff := cmp.Diff(want, g.sequences); diff != "" || !errors.Is(g.err, inputs.ErrZeros) || !isBroken(g.err) {
+				t.Errorf("%s by %d: %v, records (-want +got):\n%s", name, block, g.err, diff)
+			}
+		}
+	}
+}
+
+func isBroken(err error) bool {
+	_, is := errors.AsType[*BrokenError](err)
+	return is
+}
+
+// A file of a folder that was cut is not taken for a file of another kind.
+func TestSource_CutDocumentOfAFolder(t *testing.T) {
+	folder := write(t, map[string]string{"a.json": recordJSON(0)[:7], "b.json": recordJSON(1)})
+	if g := readAll(t, open(t, Options{Paths: []string{folder}})); !errors.Is(g.err, inputs.ErrCut) || len(g.sequences) != 1 {
+		t.Errorf("%v, %v", g.sequences, g.err)
+	}
+}
+
 // The log has the error of the input, and no value of it.
 func TestBrokenInputInALog(t *testing.T) {
 	for content, want := range map[string]string{
-		`[{"eventID":"secret"`:                             "input: the input ends in the middle of a document: it was cut short",
+		`[{"eventID":"secret"`:                             "input: the input ends in the middle of a document: it was cut short: copy the file again, and repeat the command",
 		"[" + recordJSON(1) + ",," + recordJSON(2) + "]":   "input: broken JSON: a comma too many",
 		"[" + recordJSON(1) + "s" + recordJSON(2) + "]":    "input: broken JSON: unexpected 's'",
 		`{"Records":[` + recordJSON(1) + `],"Records":[]}`: "input: broken JSON: an event with two members named Records",

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"github.com/tablewake/tablewake/pipeline/inputs"
 )
 
 // skipBroken consumes broken text up to the place where reading continues. That is the first of these places:
@@ -13,7 +15,9 @@ import (
 //     comma or a colon. So in a file with one record per line, only the broken line itself is lost.
 //
 // A string counts as ended at the end of its line, so that a truncated string hides no record. skipBroken returns the
-// broken text as a record with the cause. If the text is too large, it becomes a fault instead, and found is false.
+// broken text as a record with the cause. If the text is too large, or has a hole of bytes 0, it becomes a fault
+// instead, and found is false. Text that the end of the file cuts off becomes a fault at the end of the file. After a
+// hole or a cut, records are missing, and a dead letter of the broken text would hide that.
 func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err error) {
 	if errors.Is(cause, errInterrupted) {
 		return savedRecord{}, false, cause
@@ -25,38 +29,63 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	if errors.Is(d.w.err, errInterrupted) {
 		return savedRecord{}, false, d.w.err
 	}
-	if end == len(d.w.buf) { // the end of the file: report the last byte that is not white space
-		end = len(bytes.TrimRight(d.w.buf, " \t\r\n"))
+	if end == len(d.w.buf) {
+		if bytes.HasSuffix(d.w.buf, []byte{0}) {
+			cause = inputs.ErrZeros
+		}
+		if d.w.err == nil && errors.Is(cause, inputs.ErrCut) {
+			d.w.err = cause
+		}
+		end = len(bytes.TrimRight(d.w.buf, " \t\r\n")) // report the last byte that is not white space
 	}
 	text := d.w.consume(end)
-	if hasRecord {
-		d.guessNesting()
-	} else if d.w.indent >= 0 {
-		d.w.indent = indent
-	}
-	if d.lastUnclosed < d.w.offset {
-		d.unclosed = nil
-	}
+	d.resume(hasRecord, indent)
 	if d.w.err != nil && errors.Is(cause, d.w.err) {
 		return savedRecord{}, false, nil // endInput reports it
 	}
-	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
-	isTooLarge := int64(len(text)) < r.broken.unread || len(text) > d.w.maxRecord/8
-	if isTooLarge {
-		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: fix it, and replay the file again", cause, d.w.line)
-		d.faults = append(d.faults, r.broken)
+	unread := d.w.offset - r.offset
+	hasHole := inputs.HoleIndex(text) >= 0
+	isTooLarge := int64(len(text)) < unread || len(text) > d.w.maxRecord/8
+	if hasHole || isTooLarge {
+		err := fmt.Errorf("%w; up to line %d nothing is read: fix it, and replay the file again", cause, d.w.line)
+		if hasHole {
+			err = fmt.Errorf("up to line %d nothing is read: %w", d.w.line, inputs.ErrZeros)
+		}
+		d.faults = append(d.faults, &fault{offset: r.offset, line: r.line, err: err, unread: unread})
 		return savedRecord{}, false, nil
 	}
 	r.raw = bytes.TrimRight(text, " \t\r\n")
 	if d.nesting != betweenDocuments {
 		r.raw = bytes.TrimRight(bytes.TrimSuffix(r.raw, []byte(",")), " \t\r\n")
 	}
-	before := r.raw[:min(failedAt, len(r.raw))]
-	r.broken.offset += int64(len(before))
-	r.broken.line += int64(bytes.Count(before, newline))
-	r.broken.err = fmt.Errorf("%w; %d bytes up to line %d are not read: fix them, and replay them", cause, len(r.raw),
-		r.line+int64(bytes.Count(r.raw, newline)))
+	r.broken = r.faultAt(failedAt, cause)
+	r.broken.unread = unread
 	return r, true, nil
+}
+
+// resume updates the state after broken text was consumed. indent is the indentation of the first broken line, which
+// the text from here on continues unless a record begins.
+func (d *documents) resume(hasRecord bool, indent int) {
+	switch {
+	case hasRecord:
+		d.guessNesting()
+	case d.w.indent >= 0:
+		d.w.indent = indent
+	}
+	if d.lastUnclosed < d.w.offset {
+		d.unclosed = nil
+	}
+}
+
+// faultAt returns the fault of a record whose text is broken at the index failedAt.
+func (r *savedRecord) faultAt(failedAt int, cause error) *fault {
+	before := r.raw[:min(failedAt, len(r.raw))]
+	return &fault{
+		offset: r.offset + int64(len(before)),
+		line:   r.line + int64(bytes.Count(before, newline)),
+		err: fmt.Errorf("%w; %d bytes up to line %d are not read: fix them, and replay them", cause, len(r.raw),
+			r.line+int64(bytes.Count(r.raw, newline))),
+	}
 }
 
 // findResume returns the index at which reading continues after broken text; see skipBroken. hasRecord reports whether
@@ -64,10 +93,9 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 // skipped.
 func (d *documents) findResume(indent int) (end int, hasRecord bool) {
 	// A line that is a document of its own is skipped completely, unless it begins with a closing bracket.
-	inOwnLine := indent >= 0 && d.nesting == betweenDocuments && !d.uncertain &&
-		bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
-	i := 1
-	for {
+	isClosing := d.w.buf[0] == ']' || d.w.buf[0] == '}'
+	inOwnLine := indent >= 0 && d.nesting == betweenDocuments && !d.uncertain && !isClosing
+	for i := 1; ; {
 		if i > d.w.maxRecord {
 			d.w.consume(i)
 			i = 0
@@ -85,21 +113,31 @@ func (d *documents) findResume(indent int) (end int, hasRecord bool) {
 		case c == '\n':
 			inOwnLine = false
 			text, textIndent := d.skipIndent(i + 1)
-			if text == len(d.w.buf) {
+			switch {
+			case text == len(d.w.buf):
 				return text, false
-			}
-			continuesValue := bytes.IndexByte([]byte("\"}],:"), d.w.buf[text]) >= 0
-			if textIndent == indent && !continuesValue {
-				if d.w.buf[text] == '{' {
-					_, hasRecord = d.recordAt(text)
-				}
-				return text, hasRecord
+			case textIndent == indent && !d.continuesValue(text):
+				return text, d.beginsRecord(text)
 			}
 			i = text
 		default:
 			i++
 		}
 	}
+}
+
+// continuesValue reports whether the byte at i cannot begin a document: it ends or continues a value.
+func (d *documents) continuesValue(i int) bool {
+	return bytes.IndexByte([]byte("\"}],:"), d.w.buf[i]) >= 0
+}
+
+// beginsRecord reports whether a whole record or event begins at i.
+func (d *documents) beginsRecord(i int) bool {
+	if d.w.buf[i] != '{' {
+		return false
+	}
+	_, hasRecord := d.recordAt(i)
+	return hasRecord
 }
 
 // skipIndent returns the index of the first byte from i on that is not white space, and the length of the white space
@@ -144,11 +182,7 @@ func (d *documents) recordAt(i int) (next int, hasRecord bool) {
 func (d *documents) startsWithRecord() bool {
 	d.valueStart = 0
 	i, err := d.skipSpace(1)
-	if err != nil || d.w.buf[i] != '{' {
-		return false
-	}
-	_, hasRecord := d.recordAt(i)
-	return hasRecord
+	return err == nil && d.beginsRecord(i)
 }
 
 // guessNesting guesses nesting, because the broken text before may have hidden brackets. It guesses from the next

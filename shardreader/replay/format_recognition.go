@@ -3,8 +3,11 @@ package replay
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"os"
 
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -19,6 +22,9 @@ var markers = []string{`"dynamodb"`, `"kinesis"`, `"eventID"`, `"eventName"`, `"
 // errForeign is the error of a file without stream records.
 var errForeign = errs.New("it holds no stream records")
 
+// errNotJSON is the cause for a file that does not start with JSON in UTF-8.
+var errNotJSON = errs.New("it is not JSON")
+
 // ErrExport is the cause in the error of a file that belongs to an export of a table.
 var ErrExport = errs.New("it is data of a DynamoDB export")
 
@@ -27,11 +33,15 @@ var ErrExport = errs.New("it is data of a DynamoDB export")
 var errNewestOnly = errs.New("it is of an archive that has the newest change of each item alone, " +
 	"because its key has no {@version}: replay an archive with every change")
 
-// checkFormat returns a *fault if the file does not begin like saved records, and io.EOF if the file is empty.
+// checkFormat returns a *fault if the file does not begin like saved records, or is empty.
 func (f *file) checkFormat() error {
 	f.docs.nesting = betweenDocuments
-	if _, ok := f.docs.peek(); !ok {
+	_, hasText := f.docs.peek()
+	switch {
+	case !hasText && f.Path == os.DevNull: // the user names an input of nothing
 		return f.docs.endInput()
+	case !hasText:
+		return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, inputs.ErrEmpty)}
 	}
 	for n := headBytes; ; n *= 2 { // other text may come before the first record
 		f.w.fillTo(n)
@@ -39,9 +49,15 @@ func (f *file) checkFormat() error {
 		if err == nil {
 			return nil
 		}
-		if f.w.eof || n >= maxHead {
-			return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, err)}
+		if !f.w.eof && n < maxHead {
+			continue
 		}
+		isUnknown := !errors.Is(err, ErrExport) && !errors.Is(err, errNewestOnly)
+		mayBeCut := isUnknown && f.w.eof && inputs.CheckEnd(f.w.buf) != nil // it may have been records
+		if mayBeCut {
+			err = errCut
+		}
+		return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, err)}
 	}
 }
 
@@ -74,21 +90,21 @@ func foreignError(head []byte) error {
 	}
 	isUTF16 := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
 	if isUTF16 {
-		return fmt.Errorf("%w that can be read: it is UTF-16, as PowerShell writes it; save it as UTF-8", errForeign)
+		return fmt.Errorf("%w: %w but UTF-16, as PowerShell writes it; save it as UTF-8", errForeign, errNotJSON)
 	}
 	if startsWithMember(head, "Items") {
 		return fmt.Errorf(
 			"%w: it is the output of a scan (items, not changes): tablewake backfill --items takes items, one a line",
 			errForeign)
 	}
-	reason := "it is not JSON"
+	reason := errNotJSON
 	switch first, _, _ := bytes.Cut(head, newline); {
 	case head[0] == '{' || head[0] == '[':
-		reason = "its JSON has none of a record's members (tablewake backfill --items takes items)"
+		reason = errs.New("its JSON has none of a record's members (tablewake backfill --items takes items)")
 	case bytes.Count(first, []byte(",")) > 1:
-		reason = "it looks like CSV"
+		reason = errs.Errorf("%w, it looks like CSV", errNotJSON)
 	}
-	return fmt.Errorf("%w: %s; wanted are JSON lines, arrays, Lambda events or get-records output", errForeign, reason)
+	return fmt.Errorf("%w: %w; wanted are JSON lines, arrays, Lambda events or get-records output", errForeign, reason)
 }
 
 // startsWithMember reports whether head is an object whose first member is called name.

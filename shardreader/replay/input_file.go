@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/internal/inputs"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 )
 
 // file reads one input in blocks.
@@ -16,7 +16,7 @@ type file struct {
 	w          *window
 	docs       documents
 	blockBytes int
-	close      func()
+	content    io.Closer
 }
 
 // block is a sequence of whole records that was copied from a file and is not decoded. It is either a part of the file
@@ -66,12 +66,11 @@ func (s *Source) openFile(in inputs.File, from inputPosition) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, free, err := inputs.Decompress(in.Path, &inputs.CountingReader{Reader: raw, N: &s.bytesRead})
+	content, err := inputs.Decompress(in.Path, &inputs.CountingFile{ReadCloser: raw, N: &s.bytesRead})
 	if err != nil {
-		_ = raw.Close()
 		return nil, err
 	}
-	plain = s.interruptibleReader(plain)
+	plain := s.untilCancelled(content)
 	memory := s.options.BlockBytes
 	if in.Size > 0 {
 		memory = int(min(int64(memory), in.Size+1)) // the window grows if the content was compressed
@@ -80,7 +79,7 @@ func (s *Source) openFile(in inputs.File, from inputPosition) (*file, error) {
 		File:       in,
 		blockBytes: s.options.BlockBytes,
 		w:          &window{r: plain, blockBytes: memory, maxRecord: s.maxRecord, offset: from.Offset, line: from.Line},
-		close:      func() { free(); _ = raw.Close() },
+		content:    content,
 	}
 	f.docs = documents{w: f.w, nesting: from.Within, number: from.Record}
 	if from.Offset > 0 {
@@ -91,7 +90,7 @@ func (s *Source) openFile(in inputs.File, from inputPosition) (*file, error) {
 		err = errs.New("the file is shorter now")
 	}
 	if err != nil {
-		f.close()
+		_ = content.Close()
 		return nil, fmt.Errorf("going to byte %d, where reading continued last time: %w", from.Offset, err)
 	}
 	return f, nil

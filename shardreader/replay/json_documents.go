@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
+
+	"github.com/tablewake/tablewake/pipeline/inputs"
 )
 
 // documents splits a sequence of JSON documents into records without decoding them. A document is an array, an event or
@@ -58,8 +60,13 @@ type fault struct {
 func (f *fault) Error() string { return f.err.Error() }
 func (f *fault) Unwrap() error { return f.err }
 
+// in returns the error of a fault in a file.
+func (f *fault) in(file string) *FileError {
+	return &FileError{File: file, Offset: f.offset, Line: f.line, Unread: f.unread, More: f.repeats, Err: f.err}
+}
+
 var (
-	errCut     = errs.New("the input ends in the middle of a document: it was cut short")
+	errCut     = errs.Errorf("the input ends in the middle of a document: it was %w", inputs.ErrCut)
 	errComma   = errs.New("broken JSON: a comma too many")
 	errNoComma = errs.New("broken JSON: a comma, or the end of the array before it, is missing")
 	errNoEnd   = errs.New("broken JSON: the end of an array or event is missing before this")
@@ -92,12 +99,7 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	nested := d.nesting != betweenDocuments
 	switch {
 	case c == ',':
-		isTooMany := !nested || d.expect == wantFirst || d.expect == wantAnother
-		if isTooMany {
-			d.addFault(errComma)
-		}
-		d.w.consume(1)
-		d.expect = wantAnother
+		d.readComma()
 		return savedRecord{}, false, nil
 	case c == ']' && nested:
 		if d.expect == wantAnother {
@@ -121,6 +123,21 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	case nested && d.expect == wantComma:
 		return savedRecord{}, false, d.syntaxError(0)
 	}
+	return d.readValue()
+}
+
+// readComma reads a comma, and adds a fault if there is no value before it.
+func (d *documents) readComma() {
+	isTooMany := d.nesting == betweenDocuments || d.expect == wantFirst || d.expect == wantAnother
+	if isTooMany {
+		d.addFault(errComma)
+	}
+	d.w.consume(1)
+	d.expect = wantAnother
+}
+
+// readValue reads a value that is not an object, as a record. The decoder refuses it.
+func (d *documents) readValue() (r savedRecord, found bool, err error) {
 	if d.isUnclosed(0) {
 		return savedRecord{}, false, d.openError()
 	}
@@ -221,15 +238,14 @@ func (d *documents) endArray() error {
 	}
 	for {
 		c, ok := d.peek()
-		if !ok || d.nesting == betweenDocuments {
+		switch {
+		case !ok || d.nesting == betweenDocuments:
 			return nil // endInput reports it
-		}
-		if c == '}' {
+		case c == '}':
 			d.w.consume(1)
 			d.nesting = outer
 			return nil
-		}
-		if c != ',' {
+		case c != ',':
 			d.addFault(errNoEnd)
 			d.nesting, d.uncertain = outer, true
 			return nil
@@ -242,13 +258,13 @@ func (d *documents) endArray() error {
 			return nil
 		case err == nil:
 			d.w.consume(end)
-			continue
 		case d.failedAt == len(d.w.buf):
 			d.w.consume(d.failedAt) // endInput reports it
 			return nil
+		default:
+			d.nesting, d.expect, d.uncertain = outer, wantAny, true
+			return err
 		}
-		d.nesting, d.expect, d.uncertain = outer, wantAny, true
-		return err
 	}
 }
 

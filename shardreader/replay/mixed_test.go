@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -61,7 +62,7 @@ func (m *mixed) check(t *rapid.T, text string, g got) {
 		t.Fatalf("whole records (-want +read):\n%s\n%v\n%v\nin\n%s", diff, g.errs, g.err, shown(text))
 	}
 	for _, b := range m.broken {
-		if !told(g, text, b) {
+		if !m.told(g, text, b) {
 			t.Fatalf("nobody is told of the broken record at byte %d, line %d:\n%s\nonly of %v\n%v\nin\n%s", b.from, lineOf(text, b.from), shown(text[b.from:b.to]), g.errs, g.err, shown(text))
 		}
 	}
@@ -79,8 +80,15 @@ func (m *mixed) check(t *rapid.T, text string, g got) {
 	}
 }
 
-// told says whether an error shows the broken record, or says that it was not read.
-func told(g got, text string, b element) bool {
+// isCutOff says whether the input ends within the broken record: it is open at its end, and no whole record follows it.
+func (m *mixed) isCutOff(text string, b element) bool {
+	isOpen := inputs.CheckEnd([]byte(text[b.from:b.to])) != nil
+	return isOpen && !slices.ContainsFunc(m.whole, func(e element) bool { return e.from >= b.to })
+}
+
+// told says whether an error shows the broken record, or says that it was not read. The error of an input that was cut
+// has the offset of its end.
+func (m *mixed) told(g got, text string, b element) bool {
 	if slices.ContainsFunc(g.errs, func(e *record.RecordError) bool {
 		place, ok := errors.AsType[*LocationError](e.Err)
 		return bytes.Contains(e.Raw, []byte(strings.TrimRight(text[b.from:b.to], ", \r\n"))) ||
@@ -90,7 +98,8 @@ func told(g got, text string, b element) bool {
 	}
 	broken, ok := errors.AsType[*BrokenError](g.err)
 	return ok && slices.ContainsFunc(broken.Files, func(f *FileError) bool {
-		return b.name == unclosed && (f.More > 0 || f.Offset >= int64(b.document)) || f.Offset >= int64(b.from) && f.Offset <= int64(b.to) || f.Unread > 0 && f.Offset <= int64(b.from) && f.Offset+f.Unread >= int64(b.to)
+		isCutAtEnd := errors.Is(f.Err, inputs.ErrCut) && f.Offset == int64(len(text))
+		return isCutAtEnd && m.isCutOff(text, b) || b.name == unclosed && (f.More > 0 || f.Offset >= int64(b.document)) || f.Offset >= int64(b.from) && f.Offset <= int64(b.to) || f.Unread > 0 && f.Offset <= int64(b.from) && f.Offset+f.Unread >= int64(b.to)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
@@ -116,23 +117,28 @@ func (w *window) consumeLines(n, ends int) []byte {
 func (w *window) nextNonSpace() (byte, bool) {
 	for {
 		if n := skipSpace(w.buf, 0); n > 0 {
-			indent := w.indent
-			if i := bytes.LastIndexByte(w.buf[:n], '\n'); i >= 0 {
-				indent = n - i - 1
-			} else if indent >= 0 {
-				indent += n
-			}
-			w.consume(n)
-			w.indent = indent
+			w.consumeSpace(n)
 		}
-		if len(w.buf) > 0 {
+		switch {
+		case len(w.buf) > 0:
 			return w.buf[0], true
-		}
-		if w.eof {
+		case w.eof:
 			return 0, false
 		}
 		w.fill()
 	}
+}
+
+// consumeSpace consumes n bytes of white space, and counts them as indentation.
+func (w *window) consumeSpace(n int) {
+	indent := w.indent
+	if i := bytes.LastIndexByte(w.buf[:n], '\n'); i >= 0 {
+		indent = n - i - 1
+	} else if indent >= 0 {
+		indent += n
+	}
+	w.consume(n)
+	w.indent = indent
 }
 
 // wholeLines finds the whole lines at the start of the window that are documents of their own. It returns their size,
@@ -141,6 +147,9 @@ func (w *window) nextNonSpace() (byte, bool) {
 // comma or a closing bracket. The last line of a file is never included.
 func (w *window) wholeLines(limit int) (size, ends int) {
 	b := w.buf[:min(limit, len(w.buf))]
+	if hole := inputs.HoleIndex(b); hole >= 0 { // reading line by line reports it
+		b = b[:hole]
+	}
 	for {
 		length := bytes.IndexByte(b[size:], '\n')
 		if length < 0 || !isDocumentLine(b[size:size+length]) {

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/record"
-	"github.com/tablewake/tablewake/shardreader/internal/inputs"
 )
 
 // Partition is the partition of all records. There is only one, so that the order of the files is kept.
@@ -26,8 +28,12 @@ type Options struct {
 	// From is the position at which an earlier replay of the same paths ended. Default: the start
 	From       pipeline.Position
 	BlockBytes int // size of the blocks into which files are split. Default: 1 MiB
-	// Skipped is called for each file of a folder that has no stream records. Default: not called
+	// Skipped is called for each file of a folder that has no stream records. If a source has no other files, its end is
+	// a *BrokenError. Default: not called
 	Skipped func(path string, why error)
+	// Complete means that no file may be missing. Then a file in a folder is a broken input if it has no stream records:
+	// it may be a damaged file of records, or have changes that the other files lack. Default: such a file is left out
+	Complete bool
 }
 
 // Source reads saved records. Only one goroutine may call Read; any goroutine may call Progress.
@@ -38,15 +44,15 @@ type Source struct {
 	startPosition inputPosition // position in inputs[0] at which reading begins
 	maxRecord     int           // maximum size of a record, in bytes
 	file          *file         // the open file; nil if there is none
+	hasAccepted   bool          // at least one file was read as saved records; it may have no record
 	broken        []*FileError
+	leftOut       []*FileError // files of folders that are not saved records
 	streams       streamNames
 
-	totalBytes  int64
-	bytesRead   atomic.Int64
-	fileCount   int
-	filesOpened atomic.Int64
-	stdin       *interruptibleReader
-	readCtx     context.Context // context of the running Read
+	totalBytes int64
+	bytesRead  atomic.Int64
+	stdin      *interruptibleReader
+	readCtx    context.Context // context of the running Read
 }
 
 var _ pipeline.Source = (*Source)(nil)
@@ -80,7 +86,6 @@ func Open(o Options) (*Source, error) {
 		inputs:        files,
 		startPosition: inputPosition{Line: 1},
 		maxRecord:     maxRecordBytes,
-		fileCount:     len(files),
 		stdin:         &interruptibleReader{r: o.Stdin},
 	}
 	for _, in := range files {
@@ -102,8 +107,7 @@ func (s *Source) skipTo(p pipeline.Position) error {
 	}
 	for i, in := range s.inputs {
 		if in.Path == from.File {
-			s.inputs, s.startPosition = s.inputs[i:], from
-			s.filesOpened.Store(int64(i))
+			s.inputs, s.startPosition, s.hasAccepted = s.inputs[i:], from, true
 			return nil
 		}
 		s.bytesRead.Add(in.Size)
@@ -116,10 +120,10 @@ func (s *Source) skipTo(p pipeline.Position) error {
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	s.readCtx = ctx
 	for ctx.Err() == nil {
-		if s.file == nil && len(s.inputs) == 0 {
+		switch {
+		case s.file == nil && len(s.inputs) == 0:
 			return nil, s.endError()
-		}
-		if s.file == nil {
+		case s.file == nil:
 			s.openNext()
 			continue
 		}
@@ -158,7 +162,6 @@ func checkReadable(files []inputs.File) error {
 func (s *Source) openNext() {
 	in, from := s.inputs[0], s.startPosition
 	s.inputs, s.startPosition = s.inputs[1:], inputPosition{Line: 1}
-	s.filesOpened.Add(1)
 	var err error
 	s.file, err = s.openFile(in, from)
 	if err != nil && !errors.Is(err, errInterrupted) {
@@ -169,24 +172,45 @@ func (s *Source) openNext() {
 // endFile closes the current file and notes its faults. err is the error that ended it.
 func (s *Source) endFile(err error) {
 	f := s.file
-	faults := f.docs.faults
-	if refused, ok := errors.AsType[*fault](err); ok {
-		if errors.Is(err, errForeign) && !f.Named {
-			s.options.Skipped(f.Path, err)
-		} else {
-			faults = append(faults, refused)
-		}
+	refused, isRefused := errors.AsType[*fault](err)
+	switch {
+	case !isRefused:
+		s.hasAccepted = true
+	case !s.options.Complete && f.mayBeLeftOut(err):
+		s.options.Skipped(f.Path, err)
+		s.leftOut = append(s.leftOut, refused.in(f.Path))
+	default:
+		s.broken = append(s.broken, refused.in(f.Path))
 	}
-	for _, e := range faults {
-		s.broken = append(s.broken, &FileError{File: f.Path, Offset: e.offset, Line: e.line, Unread: e.unread,
-			More: e.repeats, Err: e.err})
+	for _, e := range f.docs.faults {
+		s.broken = append(s.broken, e.in(f.Path))
 	}
-	f.close()
+	_ = f.content.Close() // nothing more is read, so an error loses nothing
 	s.file = nil
 }
 
-// endError returns the error after the last file.
+// mayBeLeftOut reports whether a file that was refused is probably not an input: it is in a folder, and is of another
+// kind, or empty. A file named as JSON is an input: it is damaged if it is not JSON. An empty file of JSON lines is
+// whole, but an empty .json file is damaged.
+func (f *file) mayBeLeftOut(refused error) bool {
+	extension := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(f.Path, ".gz"), ".zst"))
+	switch {
+	case f.Named:
+		return false
+	case errors.Is(refused, inputs.ErrEmpty):
+		return extension != ".json"
+	case errors.Is(refused, errNotJSON):
+		return extension != ".json" && extension != ".jsonl" && extension != ".ndjson"
+	default:
+		return errors.Is(refused, errForeign)
+	}
+}
+
+// endError returns the error after the last file. Files that were left out are an error if there is no other file.
 func (s *Source) endError() error {
+	if len(s.broken) == 0 && !s.hasAccepted {
+		s.broken = s.leftOut
+	}
 	if len(s.broken) > 0 {
 		return &BrokenError{Files: s.broken}
 	}
@@ -195,29 +219,28 @@ func (s *Source) endError() error {
 
 // Close closes the current file. It does not close standard input.
 func (s *Source) Close() error {
-	if s.file != nil {
-		s.file.close()
-		s.file = nil
-	}
 	s.inputs = nil
-	return nil
+	if s.file == nil {
+		return nil
+	}
+	file := s.file
+	s.file = nil
+	return file.content.Close()
 }
 
 // Progress is the progress of a replay.
 type Progress struct {
 	Bytes, TotalBytes int64 // bytes on disk that were read, and all bytes except standard input
-	Files, TotalFiles int   // number of opened files, and of all files
 }
 
 // Progress returns the progress so far. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
-	return Progress{Bytes: s.bytesRead.Load(), TotalBytes: s.totalBytes, Files: int(s.filesOpened.Load()),
-		TotalFiles: s.fileCount}
+	return Progress{Bytes: s.bytesRead.Load(), TotalBytes: s.totalBytes}
 }
 
-// interruptibleReader returns a reader of r that fails when the context of the running Read is done. It checks the
+// untilCancelled returns a reader of r that fails when the context of the running Read is done. It checks the
 // context before each read, because a few compressed bytes may expand to very many.
-func (s *Source) interruptibleReader(r io.Reader) io.Reader {
+func (s *Source) untilCancelled(r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if s.readCtx.Err() != nil {
 			return 0, errInterrupted

@@ -105,8 +105,8 @@ func (w *expressionWriter) clause(c expr.Clause, opposite bool) string {
 
 func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	switch c.Kind {
-	case expr.AllOf, expr.AnyOf: // in CEL a part that decides the result does so even if another part fails
-		return w.joinParts(c.Parts, (c.Kind == expr.AllOf) != opposite, opposite)
+	case expr.AllOf, expr.AnyOf:
+		return w.joinParts(c, opposite)
 	case expr.NotOf:
 		return w.clause(c.Parts[0], !opposite)
 	case expr.TextIn:
@@ -123,11 +123,14 @@ func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	return ""
 }
 
-func (w *expressionWriter) joinParts(parts []expr.Clause, every, opposite bool) string {
+// joinParts returns the text of an AllOf or an AnyOf. In CEL a part that decides the result does so even if another
+// part fails.
+func (w *expressionWriter) joinParts(c expr.Clause, opposite bool) string {
+	isAnd := (c.Kind == expr.AllOf) != opposite // the opposite of an AND is an OR of the opposites
 	var texts []string
-	for _, p := range parts {
+	for _, p := range c.Parts {
 		text := w.clause(p, opposite)
-		if text == "" && !every {
+		if text == "" && !isAnd {
 			return ""
 		}
 		if text != "" {
@@ -138,10 +141,11 @@ func (w *expressionWriter) joinParts(parts []expr.Clause, every, opposite bool) 
 		return strings.Join(texts, "")
 	}
 	w.operators += len(texts) - 1
-	if every {
-		return "(" + strings.Join(texts, " AND ") + ")"
+	operator := " OR "
+	if isAnd {
+		operator = " AND "
 	}
-	return "(" + strings.Join(texts, " OR ") + ")"
+	return "(" + strings.Join(texts, operator) + ")"
 }
 
 // textIn returns a text that compares an attribute with each of the texts. It returns "" if there are too many texts,

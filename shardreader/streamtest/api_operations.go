@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -49,28 +50,23 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 			return shardreader.StreamDescription{}, invalid("Unsupported parameter: ShardFilter")
 		}
 	}
-	index, step := 0, 1
+	listed, direction := slices.All(shards), 1
 	if s.options.NewestFirst {
-		index, step = len(shards)-1, -1
+		listed, direction = slices.Backward(shards), -1
 	}
-	if q.After != "" { // ids are ordered by time, so the id of a removed shard still has a position
-		var found bool
-		index, found = slices.BinarySearchFunc(shards, q.After,
-			func(sh *shard, id string) int { return strings.Compare(sh.id, id) })
-		if found || step < 0 {
-			index += step
-		}
-	}
-	for now := s.options.Now(); index >= 0 && index < len(shards); index += step {
-		sh, ok := shards[index].listing(&s.options, now)
-		if !ok {
+	now := s.options.Now()
+	for _, sh := range listed {
+		// Ids are ordered by time, so the id of a removed shard still has a position.
+		isBefore := q.After != "" && direction*strings.Compare(sh.id, q.After) <= 0
+		listing, ok := sh.listing(&s.options, now)
+		if isBefore || !ok {
 			continue
 		}
 		if len(d.Shards) == limit {
 			d.After = d.Shards[len(d.Shards)-1].ID
 			break
 		}
-		d.Shards = append(d.Shards, sh)
+		d.Shards = append(d.Shards, listing)
 	}
 	return d, nil
 }
@@ -90,44 +86,43 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		return "",
 			invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
 	}
-	it := iterator{stream: at.StreamARN, shard: at.Shard, created: s.options.Now()}
-	beforeFirst := len(sh.records) == 0 // the position is before the first record, which may not exist yet
-	switch at.Type {
-	case shardreader.TrimHorizon:
-		it.index = sh.trimmedCount
-	case shardreader.Latest:
-		it.index = len(sh.records)
-	case shardreader.AtSequence, shardreader.AfterSequence:
-		index, isBefore, f := s.indexOfSequence(sh, at)
-		if f != nil {
-			return "", f
-		}
-		it.index = index
-		beforeFirst = beforeFirst || isBefore
-	case shardreader.AtTimestamp:
-		switch {
-		case s.options.NoTimestamps:
-			return "", errNoTimestamps
-		case at.Time.IsZero():
-			return "", invalid("One or more parameter values were invalid: Timestamp must be passed for this iterator type")
-		case at.Time.After(s.options.Now()):
-			return "", invalid("One or more parameter values were invalid: Timestamp must not be in the future")
-		}
-		it.index = sh.indexAt(at.Time)
-	default:
-		return "",
-			invalid(
-				"Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, AT_TIMESTAMP, TRIM_HORIZON]", at.Type)
+	index, isBelow, f := s.indexOf(sh, at)
+	if f != nil {
+		return "", f
 	}
-	if beforeFirst && s.options.RefuseBelow {
-		it.index = belowAll
-	}
+	isBelow = s.options.RefuseBelow && (isBelow || len(sh.records) == 0)
+	it := iterator{stream: at.StreamARN, shard: at.Shard, index: index, isBelow: isBelow, created: s.options.Now()}
 	return it.String(), nil
 }
 
-// indexOfSequence returns the index of the first record at or after a position. beforeFirst reports whether the
-// position is before the first record.
-func (s *Server) indexOfSequence(sh *shard, at shardreader.ShardPosition) (index int, beforeFirst bool, f *failure) {
+// indexOf returns the index of the first record from a position on. isBelow is as in indexOfSequence.
+func (s *Server) indexOf(sh *shard, at shardreader.ShardPosition) (index int, isBelow bool, f *failure) {
+	switch at.Type {
+	case shardreader.TrimHorizon:
+		return sh.trimmedCount, false, nil
+	case shardreader.Latest:
+		return len(sh.records), false, nil
+	case shardreader.AtSequence, shardreader.AfterSequence:
+		return s.indexOfSequence(sh, at)
+	case shardreader.AtTimestamp:
+		switch {
+		case s.options.NoTimestamps:
+			return 0, false, errNoTimestamps
+		case at.Time.IsZero():
+			return 0, false,
+				invalid("One or more parameter values were invalid: Timestamp must be passed for this iterator type")
+		case at.Time.After(s.options.Now()):
+			return 0, false, invalid("One or more parameter values were invalid: Timestamp must not be in the future")
+		}
+		return sh.indexAt(at.Time), false, nil
+	}
+	return 0, false, invalid(
+		"Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, AT_TIMESTAMP, TRIM_HORIZON]", at.Type)
+}
+
+// indexOfSequence returns the index of the first record at or after a position. isBelow reports whether the position is
+// before the first record of the shard.
+func (s *Server) indexOfSequence(sh *shard, at shardreader.ShardPosition) (index int, isBelow bool, f *failure) {
 	n, ok := parseSequence(at.Sequence)
 	if !ok {
 		return 0, false, invalid("One or more parameter values were invalid: Invalid SequenceNumber")
@@ -139,7 +134,7 @@ func (s *Server) indexOfSequence(sh *shard, at shardreader.ShardPosition) (index
 	isAfter := at.Type == shardreader.AfterSequence
 	if len(sh.records) > 0 {
 		first := sh.records[0].number
-		beforeFirst = n < first && (!isAfter || n+1 < first)
+		isBelow = n < first && (!isAfter || n+1 < first)
 	}
 	index = sh.indexFrom(n)
 	recordIndex := index // with StrictTrim, the record at this position must not be trimmed
@@ -149,7 +144,7 @@ func (s *Server) indexOfSequence(sh *shard, at shardreader.ShardPosition) (index
 	if index < sh.trimmedCount || s.options.StrictTrim && recordIndex < sh.trimmedCount {
 		return 0, false, trimmed("the sequence number")
 	}
-	return index, beforeFirst, nil
+	return index, isBelow, nil
 }
 
 // errNoTimestamps is the error answer of a server that does not know AT_TIMESTAMP.
@@ -173,19 +168,17 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	switch {
 	case now.Sub(it.created) > s.options.IteratorLife:
 		return nil, &failure{code: "ExpiredIteratorException", message: "Iterator expired: it is too old"}
-	case it.index == belowAll && len(sh.records) == 0:
-	case it.index < sh.trimmedCount:
+	case it.index < sh.trimmedCount, it.isBelow && len(sh.records) > 0:
 		return nil, trimmed("the iterator")
 	}
-	next := iterator{stream: it.stream, shard: it.shard, index: it.index, created: now}
+	next := iterator{stream: it.stream, shard: it.shard, index: it.index, isBelow: it.isBelow, created: now}
 	var backing [2][]byte
 	parts := backing[:0]
-	switch {
-	case it.index == belowAll:
-	case it.emptyPages < s.options.EmptyPages && it.index < len(sh.records):
+	if it.emptyPages < s.options.EmptyPages && it.index < len(sh.records) {
 		next.emptyPages = it.emptyPages + 1
-	default:
-		parts, next.index = sh.page(parts, it.index, limit, s.options.PageBytes)
+	} else {
+		next.index = sh.pageEnd(it.index, limit, s.options.PageBytes)
+		parts = sh.appendPage(parts, it.index, next.index)
 	}
 	b := make(body, 0, 2*len(parts)+2)
 	b = append(b, []byte(`{"Records":[`))
@@ -195,7 +188,7 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 		}
 		b = append(b, part)
 	}
-	hasReadAll := sh.closed() && max(next.index, 0) == len(sh.records)
+	hasReadAll := sh.closed() && next.index == len(sh.records)
 	endsShard := hasReadAll && (!s.options.EmptyEnd || next.index == it.index)
 	if endsShard {
 		return append(b, []byte(`]}`)), nil
@@ -209,13 +202,11 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 // be escaped in JSON.
 type iterator struct {
 	stream, shard string
-	index         int // index of the next record, including trimmed records; or belowAll
-	emptyPages    int // number of empty pages returned at this position so far
+	index         int  // index of the next record, including trimmed records
+	emptyPages    int  // number of empty pages returned at this position so far
+	isBelow       bool // the position is refused once the shard has a record; see [Options.RefuseBelow]
 	created       time.Time
 }
-
-// belowAll is the index of a position before the first record of a shard; see [Options.RefuseBelow].
-const belowAll = -1
 
 func (i iterator) String() string { return string(i.append(make([]byte, 0, 160))) }
 
@@ -224,20 +215,22 @@ func (i iterator) append(dst []byte) []byte {
 	dst = append(append(dst, i.shard...), '|')
 	dst = append(strconv.AppendInt(dst, int64(i.index), 10), '|')
 	dst = append(strconv.AppendInt(dst, int64(i.emptyPages), 10), '|')
+	dst = append(strconv.AppendBool(dst, i.isBelow), '|')
 	return strconv.AppendInt(dst, i.created.UnixNano(), 10)
 }
 
 func parseIterator(text string) (iterator, *failure) {
 	fields := strings.Split(text, "|")
-	if len(fields) != 6 || fields[1] != "1" {
+	if len(fields) != 7 || fields[1] != "1" {
 		return iterator{}, invalid("Invalid ShardIterator")
 	}
 	index, err1 := strconv.Atoi(fields[3])
 	emptyPages, err2 := strconv.Atoi(fields[4])
-	created, err3 := strconv.ParseInt(fields[5], 10, 64)
-	if err1 != nil || err2 != nil || err3 != nil || index < belowAll {
+	isBelow, err3 := strconv.ParseBool(fields[5])
+	created, err4 := strconv.ParseInt(fields[6], 10, 64)
+	if errors.Join(err1, err2, err3, err4) != nil || index < 0 {
 		return iterator{}, invalid("Invalid ShardIterator")
 	}
-	return iterator{stream: fields[0], shard: fields[2], index: index, emptyPages: emptyPages,
+	return iterator{stream: fields[0], shard: fields[2], index: index, emptyPages: emptyPages, isBelow: isBelow,
 		created: time.Unix(0, created)}, nil
 }

@@ -1,6 +1,7 @@
 package streamtest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -34,8 +35,8 @@ func call[T any](
 		return none, c.errorOf(pipeline.Transient(fault.Cut))
 	case fault.Body != nil:
 		// A changed answer counts as broken, even if the SDK could read it.
-		unbroken := bodyOf(wire(out)).bytes()
-		if string(fault.Body(unbroken)) != string(bodyOf(wire(out)).bytes()) {
+		original := bodyOf(wire(out)).bytes()
+		if changed := fault.Body(bytes.Clone(original)); !bytes.Equal(changed, original) {
 			return none, c.errorOf(pipeline.Transient(errBroken))
 		}
 	}
@@ -50,23 +51,26 @@ var kinds = map[string]error{
 	"AccessDeniedException":      shardreader.ErrDenied,
 }
 
+// executeLocked runs an operation, unless a fault replaces it. It holds the server's lock meanwhile.
+func executeLocked[T any](s *Server, c Call, do func() (T, *failure)) (out T, fault Fault, f *failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fault = s.begin(c)
+	f = fault.failure()
+	if f == nil && fault.Err == nil {
+		out, f = do()
+	}
+	return out, fault, f
+}
+
 // execute runs an operation. A fault may replace the operation.
 func execute[T any](
 	ctx context.Context, s *Server, c describedCall, do func() (T, *failure),
 ) (out T, fault Fault, err error) {
-	var f *failure
 	if ctx.Err() != nil {
 		return out, fault, c.errorOf(context.Cause(ctx))
 	}
-	func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		fault = s.begin(c.Call)
-		f = fault.failure()
-		if f == nil && fault.Err == nil {
-			out, f = do()
-		}
-	}()
+	out, fault, f := executeLocked(s, c.Call, do)
 	if err := s.delay(ctx, fault.Delay); err != nil {
 		return out, fault, c.errorOf(err)
 	}

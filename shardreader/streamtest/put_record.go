@@ -66,12 +66,12 @@ func eventName(before, after string) string {
 }
 
 // appendID appends an event id: 32 hexadecimal digits that look random. Different records have different ids, because
-// neither the XOR with the shifted hash nor the product with an odd number maps two numbers to one.
+// both steps of the mixing can be undone.
 func appendID(dst []byte, n sequence) []byte {
-	hash := uint64(n)
+	mixed := uint64(n)
 	for range 2 {
-		hash = (hash ^ hash>>31) * 0x9e3779b97f4a7c15
-		dst = hex.AppendEncode(dst, binary.BigEndian.AppendUint64(nil, hash))
+		mixed = (mixed ^ mixed>>31) * 0x9e3779b97f4a7c15
+		dst = hex.AppendEncode(dst, binary.BigEndian.AppendUint64(nil, mixed))
 	}
 	return dst
 }

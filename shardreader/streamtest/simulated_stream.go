@@ -50,7 +50,8 @@ func (st *Stream) Put(shardID string, records ...Record) []string {
 // append writes a record. The caller holds the lock, here and below.
 func (st *Stream) append(sh *shard, r Record) sequence {
 	n, now := sh.next(st.server), st.server.options.Now()
-	sh.append(n, now.UnixNano(), func(dst []byte) []byte { return r.appendJSON(dst, n, now.Unix(), st.view) })
+	st.server.scratch = r.appendJSON(st.server.scratch[:0], n, now.Unix(), st.view)
+	sh.append(n, now.UnixNano(), st.server.scratch)
 	return n
 }
 

@@ -14,7 +14,7 @@ type shard struct {
 	id, parent string
 	keys       keyRange
 	first      sequence // sequence number at which the shard starts
-	offset     sequence // sequence numbers of the shard are lower than those of the server by this difference
+	offset     sequence // subtracted from the sequence numbers of the server; see Stream.SplitBelow
 
 	listedFrom   time.Time // time from which on the shard is listed; zero if always
 	hidden       bool      // the shard is not listed
@@ -46,58 +46,55 @@ func (sh *shard) closed() bool { return !sh.ended.IsZero() }
 // next returns the sequence number of the next record.
 func (sh *shard) next(s *Server) sequence { return s.nextSequence() - sh.offset }
 
-// append adds a record. text appends the JSON of the record to a block.
-func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
+// append adds a record. text is the JSON of the record.
+func (sh *shard) append(n sequence, at int64, text []byte) {
 	last := len(sh.blocks) - 1
-	var grown []byte
-	if last >= 0 {
-		grown = sh.blocks[last]
-	}
-	oldCap := cap(grown)
-	if len(grown) > 0 {
-		grown = append(grown, ',')
-	}
-	from := len(grown)
-	grown = text(grown)
-	if cap(grown) != oldCap { // the block was too small: keep it, and begin another block with the record
-		record := grown[from:]
-		grown = make([]byte, 0, max(min(2*oldCap, largeBlock), smallBlock, len(record)))
-		grown, from = append(grown, record...), 0
-		sh.blocks = append(sh.blocks, nil)
+	hasRoom := last >= 0 && len(sh.blocks[last])+len(",")+len(text) <= cap(sh.blocks[last])
+	if !hasRoom {
+		size := smallBlock
+		if last >= 0 {
+			size = min(2*cap(sh.blocks[last]), largeBlock)
+		}
+		sh.blocks = append(sh.blocks, make([]byte, 0, max(size, len(text))))
 		last++
 	}
-	sh.blocks[last] = grown
+	block := sh.blocks[last]
+	if len(block) > 0 {
+		block = append(block, ',')
+	}
+	from := len(block)
+	block = append(block, text...)
+	sh.blocks[last] = block
 	sh.records = append(sh.records, storedRecord{number: n, at: at, block: int32(last), from: uint32(from),
-		to: uint32(len(grown))})
+		to: uint32(len(block))})
 }
 
-// page appends to dst the records from the index from on: at most limit records, and at most size bytes, but at least
-// one record. The records are byte ranges that the caller joins with commas. page also returns the index after these
-// records.
-func (sh *shard) page(dst [][]byte, from, limit, size int) (parts [][]byte, next int) {
-	next = from
-	for next < len(sh.records) && next-from < limit {
-		r := sh.records[next]
-		end := next + 1
-		size -= int(r.to - r.from)
-		if size < 0 && next > from {
+// pageEnd returns the index after the records of a page that begins at the index from. The page has at most limit
+// records, and at most size bytes, but at least one record if there is one.
+func (sh *shard) pageEnd(from, limit, size int) int {
+	end := from
+	for end < len(sh.records) && end-from < limit {
+		size -= int(sh.records[end].to - sh.records[end].from)
+		if size < 0 && end > from {
 			break
 		}
-		for end < len(sh.records) && end-from < limit && sh.records[end].block == r.block {
-			following := sh.records[end]
-			size -= int(following.to - following.from)
-			if size < 0 {
-				break
-			}
-			end++
-		}
-		dst = append(dst, sh.blocks[r.block][r.from:sh.records[end-1].to:sh.records[end-1].to])
-		next = end
-		if size < 0 {
-			break
-		}
+		end++
 	}
-	return dst, next
+	return end
+}
+
+// appendPage appends the records between two indexes to dst, as byte ranges that the caller joins with commas.
+func (sh *shard) appendPage(dst [][]byte, from, end int) [][]byte {
+	for from < end {
+		first := sh.records[from]
+		to := first.to
+		for from < end && sh.records[from].block == first.block {
+			to = sh.records[from].to
+			from++
+		}
+		dst = append(dst, sh.blocks[first.block][first.from:to:to])
+	}
+	return dst
 }
 
 // trim removes the records before the index n.

@@ -23,6 +23,7 @@ type Server struct {
 	lastEnabled     map[string]time.Time // when the newest stream was enabled, by table
 	tables          map[string]*Table
 	lastSequence    sequence              // last sequence number that nextSequence returned
+	scratch         []byte                // JSON of the record that is being written
 	shards          int                   // number of shards created so far, for their ids
 	operations      map[string]*operation // by name
 	chooseFault     func(Call) Fault      // function of FailWhen; may be nil
@@ -30,6 +31,7 @@ type Server struct {
 	maxReadersShard string                // the shard that had maxReaders
 }
 
+// unnamedReader is Reader, under a name that is not exported as a field of Server.
 type unnamedReader = Reader
 
 // New returns a server without streams.

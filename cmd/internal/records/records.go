@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -67,6 +69,14 @@ func parseTime(flag, text string) (time.Time, error) {
 // s3://BUCKET/PREFIX. The source reads only those changes of an archive that are in the period p. If it repeats a read
 // of an archive, it prints that to w.
 func Open(ctx context.Context, o replay.Options, p Period, w io.Writer) (Source, error) {
+	return open(ctx, o, p, w, allObjects)
+}
+
+// allObjects is the number of objects of an archive without a limit.
+const allObjects = math.MaxInt
+
+// open is [Open] of the first maxObjects objects of each archive in S3.
+func open(ctx context.Context, o replay.Options, p Period, w io.Writer, maxObjects int) (Source, error) {
 	from, to, err := p.bounds()
 	if err != nil {
 		return nil, err
@@ -75,7 +85,8 @@ func Open(ctx context.Context, o replay.Options, p Period, w io.Writer) (Source,
 	for _, paths := range splitAtArchives(o.Paths) {
 		var src Source
 		if target.IsS3(paths[0]) {
-			src, err = openArchive(ctx, paths[0], o.Decoder, from, to, w)
+			read := archive.ReadOptions{TableInKey: o.Decoder.TableInKey, From: from, To: to}
+			src, err = openArchive(ctx, paths[0], o.Decoder, read, w, maxObjects)
 		} else {
 			o.Paths = paths
 			src, err = replay.Open(o)
@@ -114,25 +125,45 @@ func splitAtArchives(paths []string) (lists [][]string) {
 // archiveRecords is an archive in S3 as a [Source].
 type archiveRecords struct{ *archive.Source }
 
-// Progress returns the number and the bytes of the opened objects. The totals are 0, because they are unknown.
+// Progress returns the bytes of the opened objects. The total is 0, because it is unknown.
 func (r archiveRecords) Progress() replay.Progress {
-	p := r.Source.Progress()
-	return replay.Progress{Bytes: p.Bytes, Files: int(p.Objects)}
+	return replay.Progress{Bytes: r.Source.Progress().Bytes}
 }
 
-// openArchive opens an archive in S3 as a source.
+// bucket is an archive in S3.
+type bucket interface {
+	archive.Lister
+	archive.Ranger
+}
+
+// firstObjects is a bucket that lists only its first max objects.
+type firstObjects struct {
+	bucket
+	max int
+}
+
+// List implements [archive.Lister].
+func (f firstObjects) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
+	return func(yield func(archive.Info, error) bool) {
+		listed := 0
+		for info, err := range f.bucket.List(ctx, prefix) {
+			if listed++; !yield(info, err) || listed == f.max {
+				return
+			}
+		}
+	}
+}
+
+// openArchive opens the first maxObjects objects of an archive in S3 as a source. It sets the prefix of read.
 func openArchive(
-	ctx context.Context, url string, d record.DecoderOptions, from, to time.Time, w io.Writer,
+	ctx context.Context, url string, d record.DecoderOptions, read archive.ReadOptions, w io.Writer, maxObjects int,
 ) (Source, error) {
 	store, prefix, err := target.OpenS3(ctx, url, target.S3Options{OnRetry: RetryPrinter(w, "a request to S3")})
 	if err != nil {
 		return nil, err
 	}
-	src, err := archive.NewSource(archive.SourceOptions{
-		Store:   store,
-		Decoder: d,
-		Read:    archive.ReadOptions{Prefix: prefix, TableInKey: d.TableInKey, From: from, To: to},
-	})
+	read.Prefix = prefix
+	src, err := archive.NewSource(archive.SourceOptions{Store: firstObjects{store, maxObjects}, Decoder: d, Read: read})
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +229,7 @@ func (c *chain) Progress() replay.Progress {
 }
 
 func sum(a, b replay.Progress) replay.Progress {
-	return replay.Progress{Bytes: a.Bytes + b.Bytes, TotalBytes: a.TotalBytes + b.TotalBytes, Files: a.Files + b.Files,
-		TotalFiles: a.TotalFiles + b.TotalFiles}
+	return replay.Progress{Bytes: a.Bytes + b.Bytes, TotalBytes: a.TotalBytes + b.TotalBytes}
 }
 
 // Close closes the remaining inputs.

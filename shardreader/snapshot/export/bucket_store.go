@@ -53,16 +53,16 @@ func (s *bucket) list(ctx context.Context, folder string, yield func(entry)) err
 	if folder != "" {
 		in.Prefix = aws.String(folder + "/")
 	}
-	for {
-		var out *s3.ListObjectsV2Output
-		err := s.withRetry(ctx, func() (err error) {
-			out, err = s.client.ListObjectsV2(ctx, in)
-			return awserr.CallError(ctx, "ListObjectsV2 of "+string(s.location(folder)), err, map[awserr.Kind]string{
-				awserr.Denied:  "allow s3:ListBucket on the bucket",
-				awserr.Missing: "check the name of the bucket",
-			})
+	var out *s3.ListObjectsV2Output
+	listPage := func() (err error) {
+		out, err = s.client.ListObjectsV2(ctx, in)
+		return awserr.CallError(ctx, "ListObjectsV2 of "+string(s.location(folder)), err, map[awserr.Kind]string{
+			awserr.Denied:  "allow s3:ListBucket on the bucket",
+			awserr.Missing: "check the name of the bucket",
 		})
-		if err != nil {
+	}
+	for {
+		if err := s.withRetry(ctx, listPage); err != nil {
 			return err
 		}
 		for _, c := range out.Contents {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/shardreader/internal/inputs"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/shardreader/snapshot/internal/lines"
 )
 
@@ -27,13 +27,12 @@ type reader struct {
 	in    file // nil before the first Read
 	sum   hash.Hash
 	raw   io.Reader // reads in, and adds the bytes to sum
-	free  func()    // frees the decompressor
+	plain io.Closer // frees the decompressor; nil before the first Read
 	lines *lines.Reader
 }
 
-// Read returns the next page. If it is uncertain that the file is the object that DynamoDB wrote, the file is read
-// twice: Read compares its MD5 before the first page. Otherwise items of a damaged file could be written to a sink and
-// stay there.
+// Read returns the next page. Unless the ETag proves that DynamoDB wrote the file, Read compares the MD5 before the
+// first page, and so reads the file twice. Otherwise items of a damaged file could be written to a sink and stay there.
 func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -71,22 +70,27 @@ func (r *reader) start() error {
 	tag := r.in.etag()
 	isOriginal := tag != "" && tag == r.file.etag
 	if !isOriginal {
-		if err := r.verifyMD5(); err != nil {
-			return err
-		}
-		if err := r.in.Close(); err != nil {
-			return err
-		}
-		if err := r.open(); err != nil {
+		if err := r.verifyAndReopen(); err != nil {
 			return err
 		}
 	}
-	content, free, err := inputs.Decompress("", r.raw) // the manifest says whether the file is empty
+	plain, err := inputs.Decompress("", io.NopCloser(r.raw)) // the manifest says whether the file is empty
 	if err != nil {
 		return err
 	}
-	r.free, r.lines = free, lines.New(content, blockBytes, r.items)
+	r.plain, r.lines = plain, lines.New(plain, blockBytes, r.items)
 	return nil
+}
+
+// verifyAndReopen reads the file to compare its MD5, and opens it again.
+func (r *reader) verifyAndReopen() error {
+	if err := r.verifyMD5(); err != nil {
+		return err
+	}
+	if err := r.in.Close(); err != nil {
+		return err
+	}
+	return r.open()
 }
 
 // open opens the file at its start.
@@ -137,9 +141,9 @@ func (r *reader) explain(err error) error {
 // Close frees the reader.
 func (r *reader) Close() error {
 	r.cancel(nil)
-	if r.free != nil {
-		r.free()
-		r.free = nil
+	if r.plain != nil {
+		_ = r.plain.Close() // closes no file
+		r.plain = nil
 	}
 	if r.in == nil {
 		return nil

@@ -79,8 +79,8 @@ func Open(ctx context.Context, o Options) (*Export, error) {
 		return nil, errors.New("export: Layers is empty: name the folder of a full export")
 	}
 	e := &Export{options: o, files: make(map[string]*dataFile)}
-	for _, path := range o.Layers {
-		l, err := o.openLayer(ctx, path)
+	for _, name := range o.Layers {
+		l, err := o.openLayer(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (l *layer) checkContinues(previous *layer) error {
 func (e *Export) checkChanges() error {
 	switch {
 	case len(e.layers) != 1:
-		return errs.New("export: Layers has several exports, and Changes is of one")
+		return errs.New("export: Layers has several exports, and ChangesOnly reads one: name one incremental export")
 	case !e.layers[0].summary.incremental:
 		return errs.Errorf("export: %s is a full export: name an incremental export, which has the changes of a period",
 			e.layers[0].location())
@@ -172,12 +172,7 @@ func (e *Export) setParts() {
 		if l.summary.view == record.NewImage {
 			e.info.View = record.NewImage
 		}
-		o := e.options.Decoder
-		o.Table, o.Layer, o.ViewType = cmp.Or(o.Table, tableName(l.summary.TableARN)), i, l.summary.view
-		if e.options.ChangesOnly {
-			o.Layer = 1
-		}
-		l.decoder = record.NewSnapshotDecoder(o)
+		l.decoder = e.newDecoder(i, l.summary)
 		for _, f := range l.files {
 			p := snapshot.Part{ID: fmt.Sprintf("%0*d/%s", width, i, f.baseName()), Items: f.items, Bytes: f.bytes}
 			e.parts = append(e.parts, p)
@@ -188,6 +183,16 @@ func (e *Export) setParts() {
 	}
 	slices.SortFunc(e.parts, func(a, b snapshot.Part) int { return strings.Compare(a.ID, b.ID) })
 	e.info.Source = "export " + strings.Join(locations, " ")
+}
+
+// newDecoder returns the decoder of the layer at index i.
+func (e *Export) newDecoder(i int, s manifestSummary) *record.SnapshotDecoder {
+	o := e.options.Decoder
+	o.Table, o.Layer, o.ViewType = cmp.Or(o.Table, tableName(s.TableARN)), i, s.view
+	if e.options.ChangesOnly {
+		o.Layer = 1 // the full export that it continues is layer 0
+	}
+	return record.NewSnapshotDecoder(o)
 }
 
 // tableName returns NAME of the ARN arn:aws:dynamodb:REGION:ACCOUNT:table/NAME.

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5" //nolint:gosec // the checksum that DynamoDB writes
 	"encoding/base64"
@@ -8,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"strings"
 	"time"
@@ -25,6 +25,9 @@ const (
 	fileListFile = "manifest-files.json"
 	dataFolder   = "data"
 )
+
+// maxFileList is the maximum size of manifest-files.json, in bytes. It has about 300 bytes for each data file.
+const maxFileList = 1 << 30
 
 // checksumEndings are the endings of checksum files, which replace .json. The first ending is in AWS's documentation.
 // The second ending was found in buckets.
@@ -43,9 +46,10 @@ type manifestSummary struct {
 	OutputView   string     `json:"outputView"` // images of an incremental export
 	ItemCount    *int64     `json:"itemCount"`
 
-	incremental        bool
-	changesSince, time time.Time // start of an incremental export; its end, or the time of a full export
-	view               record.ViewType
+	incremental  bool
+	changesSince time.Time // start of an incremental export
+	time         time.Time // end of an incremental export, or the time of a full one
+	view         record.ViewType
 }
 
 // dataFile is a file with one item per line.
@@ -65,24 +69,22 @@ func (f *dataFile) location() redact.Safe { return f.layer.store.location(f.name
 
 // readSummary reads manifest-summary.json.
 func (l *layer) readSummary(ctx context.Context) error {
-	err := l.readManifest(ctx, summaryFile, func(r io.Reader) error {
-		b, err := bounded.ReadAll(r, 1<<20)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(b, &l.summary)
-	})
+	content, err := l.readManifest(ctx, summaryFile, 1<<20)
 	if err != nil {
 		return err
 	}
-	if err := l.summary.validate(); err != nil {
-		return errs.Errorf("export: %s: %w", l.location()+summaryFile, err)
+	location := l.location() + summaryFile
+	if err := json.Unmarshal(content, &l.summary); err != nil {
+		return errs.Errorf("export: %s: %w: "+copyAgainHint, location, err)
+	}
+	if err := l.summary.interpret(); err != nil {
+		return errs.Errorf("export: %s: %w", location, err)
 	}
 	return nil
 }
 
-// validate returns an error if the export cannot be read. It sets the fields incremental, changesSince, time and view.
-func (s *manifestSummary) validate() error {
+// interpret sets the fields incremental, changesSince, time and view. It returns an error if the export cannot be read.
+func (s *manifestSummary) interpret() error {
 	switch {
 	case s.ExportStatus != "" && s.ExportStatus != "COMPLETED":
 		return errs.Errorf("exportStatus is %q: wait until it is COMPLETED, or export the table again",
@@ -129,31 +131,43 @@ const copyAgainHint = "copy the file again from where DynamoDB wrote it, or expo
 
 // readFileList reads manifest-files.json.
 func (l *layer) readFileList(ctx context.Context) error {
-	bases := make(map[string]bool)
-	total := int64(0)
-	err := l.readManifest(ctx, fileListFile, func(r io.Reader) error {
-		d := json.NewDecoder(r)
-		for n := 1; ; n++ {
-			f, err := decodeFileEntry(d)
-			switch {
-			case pipeline.IsEnd(err):
-				return nil
-			case err != nil:
-				return errs.Errorf("entry %d: %w", n, err)
-			case bases[f.baseName()]:
-				return errs.Errorf("entry %d: the data file %s is named twice", n, redact.Safe(f.baseName()))
-			}
-			f.layer = l
-			bases[f.baseName()] = true
-			l.files = append(l.files, f)
-			total += f.items
-		}
-	})
-	if err == nil && total != *l.summary.ItemCount {
-		err = errs.Errorf("export: the files that %s names have %d items, and "+summaryFile+" says %d: "+copyAgainHint,
-			l.location()+fileListFile, total, *l.summary.ItemCount)
+	content, err := l.readManifest(ctx, fileListFile, maxFileList)
+	if err != nil {
+		return err
 	}
-	return err
+	location := l.location() + fileListFile
+	if err := l.decodeFileList(content); err != nil {
+		return errs.Errorf("export: %s: %w: "+copyAgainHint, location, err)
+	}
+	total := int64(0)
+	for _, f := range l.files {
+		total += f.items
+	}
+	if total != *l.summary.ItemCount {
+		return errs.Errorf("export: the files that %s names have %d items, and "+summaryFile+" says %d: "+copyAgainHint,
+			location, total, *l.summary.ItemCount)
+	}
+	return nil
+}
+
+// decodeFileList sets the data files.
+func (l *layer) decodeFileList(content []byte) error {
+	bases := make(map[string]bool)
+	d := json.NewDecoder(bytes.NewReader(content))
+	for n := 1; ; n++ {
+		f, err := decodeFileEntry(d)
+		switch {
+		case pipeline.IsEnd(err):
+			return nil
+		case err != nil:
+			return errs.Errorf("entry %d: %w", n, err)
+		case bases[f.baseName()]:
+			return errs.Errorf("entry %d: the data file %s is named twice", n, redact.Safe(f.baseName()))
+		}
+		f.layer = l
+		bases[f.baseName()] = true
+		l.files = append(l.files, f)
+	}
 }
 
 // decodeFileEntry reads an entry of manifest-files.json. It returns io.EOF after the last entry.
@@ -194,20 +208,14 @@ func parseMD5(s string) (sum [md5.Size]byte, ok bool) {
 	return [md5.Size]byte(b), true
 }
 
-// readManifest reads a manifest, and compares it with its checksum files. It warns if there is no checksum file.
-func (l *layer) readManifest(ctx context.Context, base string, read func(io.Reader) error) error {
-	location, name := l.location()+redact.Safe(base), strings.TrimSuffix(base, ".json")
-	sum := md5.New() //nolint:gosec // the checksum that DynamoDB writes
-	var readErr error
-	err := l.readFile(ctx, base, func(r io.Reader) error {
-		tee := io.TeeReader(r, sum)
-		readErr = read(tee)
-		_, err := io.Copy(io.Discard, tee)
-		return err
-	})
+// readManifest returns the content of a manifest. It compares the content with the checksum files of the manifest, and
+// warns if there is none.
+func (l *layer) readManifest(ctx context.Context, base string, maxBytes int64) ([]byte, error) {
+	content, err := l.readFile(ctx, base, maxBytes)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	location, name := l.location()+redact.Safe(base), strings.TrimSuffix(base, ".json")
 	isCompared := false
 	for _, ending := range checksumEndings {
 		if !l.fileNames[name+ending] {
@@ -215,31 +223,24 @@ func (l *layer) readManifest(ctx context.Context, base string, read func(io.Read
 		}
 		want, err := l.readChecksum(ctx, name+ending)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if [md5.Size]byte(sum.Sum(nil)) != want {
-			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: "+copyAgainHint, location,
-				redact.Safe(name+ending))
+		if md5.Sum(content) != want { //nolint:gosec // the checksum that DynamoDB writes
+			return nil, errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: "+copyAgainHint,
+				location, redact.Safe(name+ending))
 		}
 		isCompared = true
-	}
-	if readErr != nil {
-		return errs.Errorf("export: %s: %w: "+copyAgainHint, location, readErr)
 	}
 	if !isCompared {
 		l.warn(fmt.Sprintf("export: %s has no checksum file beside it (%s or %s): damage of it may go unnoticed", location,
 			name+checksumEndings[0], name+checksumEndings[1]))
 	}
-	return nil
+	return content, nil
 }
 
 // readChecksum reads the checksum file of a manifest.
 func (l *layer) readChecksum(ctx context.Context, base string) (sum [md5.Size]byte, err error) {
-	var text []byte
-	err = l.readFile(ctx, base, func(r io.Reader) (err error) {
-		text, err = bounded.ReadAll(r, 4<<10)
-		return err
-	})
+	text, err := l.readFile(ctx, base, 4<<10)
 	if err != nil {
 		return sum, err
 	}
@@ -253,16 +254,17 @@ func (l *layer) readChecksum(ctx context.Context, base string) (sum [md5.Size]by
 }
 
 // readFile reads a file in the folder of the export. It adds the name of the file to an error.
-func (l *layer) readFile(ctx context.Context, base string, read func(io.Reader) error) error {
+func (l *layer) readFile(ctx context.Context, base string, maxBytes int64) (content []byte, err error) {
 	r, err := l.store.open(ctx, path.Join(l.folder, base))
 	if err == nil {
-		err = errors.Join(read(r), r.Close())
+		content, err = bounded.ReadAll(r, maxBytes)
+		err = errors.Join(err, r.Close())
 	}
 	switch location := l.location() + redact.Safe(base); {
 	case errors.Is(err, errMissing):
-		return errs.Errorf("export: %s is missing: "+copyAgainHint, location)
+		return nil, errs.Errorf("export: %s is missing: "+copyAgainHint, location)
 	case err != nil:
-		return errs.Errorf("export: %s: %w", location, err)
+		return nil, errs.Errorf("export: %s: %w", location, err)
 	}
-	return nil
+	return content, nil
 }

@@ -154,33 +154,42 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 		if err != nil {
 			return false, requestError(ctx, "DescribeContinuousBackups of "+o.TableARN, err, o)
 		}
-		var recovery *types.PointInTimeRecoveryDescription
-		if d := out.ContinuousBackupsDescription; d != nil {
-			recovery = d.PointInTimeRecoveryDescription
+		latest, err := o.latestRecoverable(out, at)
+		if err != nil {
+			return false, err
 		}
-		if recovery == nil || recovery.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
-			return false, errs.Errorf(
-				"export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s",
-				redact.Safe(o.TableARN), redact.Safe(o.enableCommand()))
-		}
-		earliest := aws.ToTime(recovery.EarliestRestorableDateTime).UTC()
-		latest := aws.ToTime(recovery.LatestRestorableDateTime).UTC()
-		begin := at
-		if !o.From.IsZero() {
-			begin = o.From.UTC()
-		}
-		if begin.Before(earliest.Truncate(time.Second)) {
-			return false, errs.Errorf("export: %s cannot be exported as of %s: point-in-time recovery reaches back to %s",
-				redact.Safe(o.TableARN), redact.Safe(begin.Format(time.RFC3339)), redact.Safe(earliest.Format(time.RFC3339)))
-		}
-		if !latest.Before(at) {
-			return true, nil
-		}
-		if o.Waiting != nil {
+		isCovered := !latest.Before(at)
+		if !isCovered && o.Waiting != nil {
 			o.Waiting(latest)
 		}
-		return false, nil
+		return isCovered, nil
 	})
+}
+
+// latestRecoverable returns the latest time with which the table can be exported. It returns an error if the export at
+// the time at, or its From, is before the earliest such time.
+func (o *RequestOptions) latestRecoverable(
+	out *dynamodb.DescribeContinuousBackupsOutput, at time.Time,
+) (latest time.Time, err error) {
+	var recovery *types.PointInTimeRecoveryDescription
+	if d := out.ContinuousBackupsDescription; d != nil {
+		recovery = d.PointInTimeRecoveryDescription
+	}
+	if recovery == nil || recovery.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
+		return time.Time{}, errs.Errorf(
+			"export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s",
+			redact.Safe(o.TableARN), redact.Safe(o.enableCommand()))
+	}
+	earliest := aws.ToTime(recovery.EarliestRestorableDateTime).UTC()
+	begin := at
+	if !o.From.IsZero() {
+		begin = o.From.UTC()
+	}
+	if begin.Before(earliest.Truncate(time.Second)) {
+		return time.Time{}, errs.Errorf("export: %s cannot be exported as of %s: point-in-time recovery reaches back to %s",
+			redact.Safe(o.TableARN), redact.Safe(begin.Format(time.RFC3339)), redact.Safe(earliest.Format(time.RFC3339)))
+	}
+	return aws.ToTime(recovery.LatestRestorableDateTime).UTC(), nil
 }
 
 // enableCommand returns the command that enables point-in-time recovery.

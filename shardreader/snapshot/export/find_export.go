@@ -40,9 +40,9 @@ type entry struct {
 // errMissing means that a file does not exist.
 var errMissing = errs.New("there is no such file")
 
-// openLayer finds an export, and reads its manifests.
-func (o *Options) openLayer(ctx context.Context, location string) (*layer, error) {
-	files, folder, err := o.storeOf(location)
+// openLayer finds the export that an entry of Options.Layers names, and reads its manifests.
+func (o *Options) openLayer(ctx context.Context, name string) (*layer, error) {
+	files, folder, err := o.storeOf(name)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 		folder := queue[searched]
 		var below []string
 		isComplete := false
-		err := s.list(ctx, folder, func(e entry) {
+		err := s.list(ctx, folder, func(e entry) { // there may be millions
 			switch {
 			case e.folder:
 				below = append(below, path.Join(folder, e.base))
@@ -127,24 +127,34 @@ func severalExports(s store, root string, folders []string) error {
 		redact.Safe(strings.Join(names, ", ")))
 }
 
-// findFiles finds the data files that the manifest lists, and sets their names and sizes. The data folder of a full
-// export is in the folder of the export, and the data folder of an incremental export is beside it. The folders that
-// the manifest names are searched last, because a copy can have another prefix.
-func (l *layer) findFiles(ctx context.Context) error {
+// dataFolders returns the folders that may have the data files. The data folder of a full export is in the export's
+// folder, and that of an incremental export is beside it. The folders that the manifest names come last, because a copy
+// can have another prefix.
+func (l *layer) dataFolders() []string {
 	own, shared := path.Join(l.folder, dataFolder), path.Join(path.Dir(l.folder), dataFolder)
 	folders := []string{own, shared}
 	if l.summary.incremental {
 		folders = []string{shared, own}
 	}
-	missing := make(map[string]*dataFile, len(l.files))
-	_, isBucket := l.store.(*bucket)
+	if _, isBucket := l.store.(*bucket); !isBucket {
+		return folders
+	}
 	for _, f := range l.files {
-		missing[f.baseName()] = f
 		named := path.Dir(f.name)
-		if isBucket && !slices.Contains(folders, named) && len(folders) < 10 {
+		if !slices.Contains(folders, named) && len(folders) < 10 {
 			folders = append(folders, named)
 		}
 	}
+	return folders
+}
+
+// findFiles finds the data files that the manifest lists, and sets their names and sizes.
+func (l *layer) findFiles(ctx context.Context) error {
+	missing := make(map[string]*dataFile, len(l.files))
+	for _, f := range l.files {
+		missing[f.baseName()] = f
+	}
+	folders := l.dataFolders()
 	for _, folder := range folders {
 		if len(missing) == 0 {
 			return nil

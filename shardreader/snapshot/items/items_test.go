@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
@@ -119,7 +120,6 @@ func TestSnapshot(t *testing.T) {
 	write(t, filepath.Join(dir, "b.json"), texts(0, 1000), nil)
 	write(t, filepath.Join(dir, "sub", "c.json.gz"), texts(1000, 500), gz)
 	write(t, filepath.Join(dir, "a.zst"), texts(1500, 300), zs)
-	write(t, filepath.Join(dir, "empty"), nil, nil)
 	write(t, filepath.Join(dir, ".hidden"), texts(5000, 1), nil)
 	at := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := open(t, items.Options{Paths: []string{dir}, Time: at, BlockBytes: 4096})
@@ -146,7 +146,7 @@ func TestSnapshot(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(ids, []string{"a.zst", "b.json", "empty", "sub/c.json.gz"}) || size != info.Bytes {
+	if !slices.Equal(ids, []string{"a.zst", "b.json", "sub/c.json.gz"}) || size != info.Bytes {
 		t.Errorf("parts %v, %d bytes of %d", ids, size, info.Bytes)
 	}
 	slices.Sort(all)
@@ -176,9 +176,10 @@ func TestSnapshot_Refused(t *testing.T) {
 		"stream records":    {"\n\n" + `{"eventID":"1","eventName":"INSERT","dynamodb":{}}` + "\n", "stream_records:3: the first line is not an item"},
 		"text":              {"PK,SK\n", "jq -c '.Items[]'"},
 		"nothing":           {" \n\n", "there is no item, and a sink that is filled by nothing can't be filled again"},
-		"cut":               {`{"PK":{"S":"a"}}` + "\n\n" + `{"PK":{"S":"b"},"Na`, "cut:3: the file ends within an item, so it is cut short: copy the file again"},
-		"cut at the second": {`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}}{"PK":`, "cut_at_the_second:2: the file ends within an item"},
-		"cut at a number":   {`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}`, "cut_at_a_number:2: the file ends within an item"},
+		"zeros":             {`{"PK":{"S":"a"}}` + "\n" + `{"PK"` + strings.Repeat("\x00", 512) + `"b"}}` + "\n" + `{"PK":{"S":"c"}}` + "\n", "zeros:2: the file has bytes 0, so it is cut short: copy the file again"},
+		"cut":               {`{"PK":{"S":"a"}}` + "\n\n" + `{"PK":{"S":"b"},"Na`, "cut:3: the file ends within a JSON value, so it is cut short: copy the file again"},
+		"cut at the second": {`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}}{"PK":`, "cut_at_the_second:2: the file ends within a JSON value, so it is cut short"},
+		"cut at a number":   {`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}`, "cut_at_a_number:2: the file ends within a JSON value, so it is cut short"},
 	} {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
 		write(t, path, []byte(c.content), nil)
@@ -206,14 +207,14 @@ func TestSnapshot_Refused(t *testing.T) {
 // be decoded.
 func TestOpen_LastLineIsWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "items.json")
-	const two = `{"Item":{"PK":{"S":"b"}}}{"Item":{"PK":{"S":"c"}}}`
+	const two, more = `{"Item":{"PK":{"S":"b"}}}{"Item":{"PK":{"S":"c"}}}`, `{"Item":{"PK":{"S":"d"}}}{"Item":{"PK":{"S":"e"}}}`
 	for content, want := range map[string]int64{
 		`{"PK":{"S":"a"}}` + "\n" + `{"PK":{"S":"b"}}`:         2,
 		`{"PK":{"S":"a"}}` + "\n" + `{"SK":{"S":"b"}}`:         2,
 		`{"PK":{"S":"a"}}` + "\n" + `{"SK":{"S":"b"}} ` + "\r": 2,
 		`{"PK":{"S":"a"}}` + "\nx\n":                           2,
 		`{"PK":{"S":"a"}}` + "\n" + two:                        3,
-		`{"PK":{"S":"}{"}}` + "\n" + two + " \n" + two:         5,
+		`{"PK":{"S":"}{"}}` + "\n" + two + " \n" + more:        5,
 		two:                                  2,
 		"\ufeff" + `{"PK":{"S":"a"}}`:        1,
 		"\ufeff" + two + ` {"PK":{"S":"d"}}`: 3,
@@ -224,6 +225,55 @@ func TestOpen_LastLineIsWhole(t *testing.T) {
 		if n := s.Info().Items; n != want || int64(len(keys)) != want || !errors.Is(err, io.EOF) {
 			t.Errorf("%q: %d items, read are %q, %v", content, n, keys, err)
 		}
+	}
+}
+
+// An item that is there twice is an error, in whichever files and blocks the two are. A sample does not look for it.
+func TestOpen_RepeatedItem(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), texts(0, 500), nil)
+	for at, want := range map[int]string{0: "a, the other in ", 499: "b: remove the one", 500: ""} {
+		write(t, filepath.Join(dir, "b"), texts(at, 500), gz)
+		o := items.Options{Paths: []string{dir}, BlockBytes: 1000, Decoder: record.SnapshotOptions{Keys: []string{"PK"}, DecoderOptions: record.DecoderOptions{EpochZero: true}}}
+		_, err := items.Open(t.Context(), o)
+		if hasError := err != nil; hasError != (want != "") || hasError && !strings.Contains(err.Error(), want) {
+			t.Errorf("from %d: %v", at, err)
+		}
+		o.Sample = true
+		if _, err := items.Open(t.Context(), o); err != nil {
+			t.Errorf("a sample from %d: %v", at, err)
+		}
+	}
+}
+
+// A file without an item is an error, also beside other files of a folder: its items may be lost. A sample leaves it out.
+func TestOpen_EmptyFiles(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), texts(0, 3), nil)
+	write(t, filepath.Join(dir, "b"), nil, func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
+	o := items.Options{Paths: []string{dir}, Decoder: decoder}
+	if _, err := items.Open(t.Context(), o); !errors.Is(err, inputs.ErrEmpty) || !strings.Contains(err.Error(), "b: it is empty") {
+		t.Error(err)
+	}
+	o.Sample = true
+	if s := open(t, o); len(s.Parts()) != 2 {
+		t.Errorf("parts %v", s.Parts())
+	}
+}
+
+// A sample may be a part of a compressed file, too. All whole lines of the part are read.
+func TestOpen_SampleOfCutGzip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.json.gz")
+	write(t, path, texts(0, 5000), func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) })
+	stored, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, stored[:len(stored)/2], nil)
+	s := open(t, items.Options{Paths: []string{path}, Sample: true, BlockBytes: 100})
+	keys, _, err := read(t, s, s.Parts()[0].ID, "")
+	if !errors.Is(err, io.EOF) || len(keys) < 1000 {
+		t.Errorf("%d items, %v", len(keys), err)
 	}
 }
 
@@ -296,8 +346,8 @@ func TestSnapshot_Replaced(t *testing.T) {
 		"longer":                  {is: texts(0, n+1)},
 		"shorter":                 {is: texts(0, n-1)},
 		"shorter, compressed":     {is: texts(0, n-1), pack: gz},
-		"another beginning":       {is: changed(`"4"`, `"5"`)},
-		"another end":             {is: changed(`"5999"`, `"5998"`)},
+		"another beginning":       {is: changed(`"4"`, `"x"`)},
+		"another end":             {is: changed(`"5999"`, `"599x"`)},
 		"as long, the last blank": {is: append(bytes.Clone(was[:len(was)-2]), "\n\n"...)},
 	} {
 		write(t, path, was, nil)
@@ -335,7 +385,7 @@ func TestSnapshot_NameOfSeveralFiles(t *testing.T) {
 		return open(t, items.Options{Paths: []string{dir}}).Info().Source
 	}
 	put("a", 0, 10)
-	names := []string{put("b", 10, 10), put("b", 10, 9), put("b", 20, 10), put("a", 20, 10), put("b", 0, 10), put("c", 30, 1)}
+	names := []string{put("b", 10, 10), put("b", 10, 9), put("b", 20, 10), put("a", 40, 10), put("b", 0, 10), put("c", 30, 1)}
 	slices.Sort(names)
 	if len(slices.Compact(names)) != 6 {
 		t.Errorf("%q", names)

@@ -51,13 +51,12 @@ var ErrShort = errs.New("the file has fewer items now than were read from it bef
 func (r *Reader) Next() (Block, error) {
 	for {
 		b, err := r.next()
-		if err != nil {
-			if pipeline.IsEnd(err) && r.skip > 0 {
-				err = ErrShort
-			}
+		switch {
+		case pipeline.IsEnd(err) && r.skip > 0:
+			return Block{}, ErrShort
+		case err != nil:
 			return Block{}, err
-		}
-		if r.skip > 0 {
+		case r.skip > 0:
 			b = r.skipItems(b)
 		}
 		if b.Items > 0 {
@@ -66,16 +65,17 @@ func (r *Reader) Next() (Block, error) {
 	}
 }
 
-// next returns the next block, even if all of its lines are blank.
-func (r *Reader) next() (Block, error) {
-	buf := make([]byte, len(r.unreturned), max(r.size, 2*len(r.unreturned)))
+// fill reads size bytes, or more until there is a whole line. It returns them after the bytes in unreturned. end is the
+// index after the last line end; 0 if there is none.
+func (r *Reader) fill() (buf []byte, end int, err error) {
+	buf = make([]byte, len(r.unreturned), max(r.size, 2*len(r.unreturned)))
 	copy(buf, r.unreturned)
 	r.unreturned = nil
-	end := bytes.LastIndexByte(buf, '\n') + 1
+	end = bytes.LastIndexByte(buf, '\n') + 1
 	for r.err == nil && (len(buf) < r.size || end == 0) {
 		if len(buf) == cap(buf) {
 			if len(buf) >= MaxLine {
-				return Block{}, errs.Errorf("line %d is longer than %d MiB: it is not the JSON of an item", r.line, MaxLine>>20)
+				return nil, 0, errs.Errorf("line %d is longer than %d MiB: it is not the JSON of an item", r.line, MaxLine>>20)
 			}
 			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
 		}
@@ -85,6 +85,15 @@ func (r *Reader) next() (Block, error) {
 			end = len(buf) + i + 1
 		}
 		buf = buf[:len(buf)+n]
+	}
+	return buf, end, nil
+}
+
+// next returns the next block, even if all of its lines are blank.
+func (r *Reader) next() (Block, error) {
+	buf, end, err := r.fill()
+	if err != nil {
+		return Block{}, err
 	}
 	if pipeline.IsEnd(r.err) {
 		end = len(buf) // the last line may have no line end
@@ -135,13 +144,7 @@ func (b Block) Page(d *record.SnapshotDecoder, file string, position pipeline.Po
 		Page:     record.Page{Bytes: len(b.Bytes)},
 		Decode: func() (*record.Page, error) {
 			p := d.DecodeLines(b.Bytes)
-			line, at := b.Line, int64(0)
-			for _, e := range p.Errors {
-				line += int64(bytes.Count(b.Bytes[at:e.Offset], []byte{'\n'}))
-				at = e.Offset
-				e.Offset += b.Offset
-				e.Err = &replay.LocationError{File: file, Line: line, Offset: e.Offset, Err: e.Err}
-			}
+			replay.LocateErrors(p, b.Bytes, replay.LocationError{File: file, Line: b.Line, Offset: b.Offset})
 			return p, nil
 		},
 	}

@@ -26,27 +26,27 @@ type SelectionFlags struct {
 }
 
 // Add adds the flags.
-func (n *SelectionFlags) Add(c *cobra.Command) {
-	f := c.Flags()
-	f.StringSliceVar(&n.Types, "type", nil,
+func (f *SelectionFlags) Add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringSliceVar(&f.Types, "type", nil,
 		"only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
-	f.StringVar(&n.KeyPrefix, "key-prefix", "", "only items whose partition key begins with this")
-	f.StringVar(&n.Filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
+	flags.StringVar(&f.KeyPrefix, "key-prefix", "", "only items whose partition key begins with this")
+	flags.StringVar(&f.Filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
 }
 
 // Given reports whether at least one of the flags is given.
-func (n *SelectionFlags) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" || n.Filter != "" }
+func (f *SelectionFlags) Given() bool { return len(f.Types) > 0 || f.KeyPrefix != "" || f.Filter != "" }
 
 // Build returns the selection of the flags; nil if they select all items. partitionKey is that of the table.
-func (n *SelectionFlags) Build(cfg *config.Config, partitionKey string) (*snapshot.ItemSelection, error) {
-	narrowing, err := snapshot.NewItemSelection(snapshot.NarrowingOptions{
-		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter,
+func (f *SelectionFlags) Build(cfg *config.Config, partitionKey string) (*snapshot.ItemSelection, error) {
+	selection, err := snapshot.NewItemSelection(snapshot.NarrowingOptions{
+		Types: f.Types, KeyPrefix: f.KeyPrefix, PartitionKey: partitionKey, Filter: f.Filter,
 		Env: expr.Env{Attributes: cfg.Attributes},
 	})
 	if err != nil {
 		return nil, cli.Usagef("%w", err)
 	}
-	return narrowing, nil
+	return selection, nil
 }
 
 // OpenExport opens an export in folders or in S3. It prints warnings to w, and also which requests it repeats.
