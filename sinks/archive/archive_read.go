@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 )
 
 // ReadOptions select the objects and the changes to read.
@@ -47,21 +47,11 @@ const skew = 5 * time.Minute
 // Objects that are written or compacted while Read runs may be missing, or end the reading with an error. So an archive
 // should be read when nothing writes to it.
 func Read(ctx context.Context, l Lister, o ReadOptions) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		for same, err := range readGroups(ctx, l, o, l.List(ctx, o.Prefix)) {
-			var e Entry
-			if err == nil {
-				e, err = withChange(mostComplete(same), o.TableInKey)
-			}
-			if err != nil {
-				yield(Entry{}, err)
-				return
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
+	groups := readGroups(ctx, l, o, l.List(ctx, o.Prefix))
+	return seq.Map(groups, func(same []Entry) (Entry, bool, error) {
+		e, err := withChange(mostComplete(same), o.TableInKey)
+		return e, true, err
+	})
 }
 
 // withChange returns an entry with its change, unless the line is plain JSON.
@@ -86,24 +76,10 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 		defer m.close()
 
 		duplicates := kinesisDuplicates{o: o}
-		var group []Entry
-		for {
-			group, err = m.nextGroup(ctx, group[:0])
-			if pipeline.IsEnd(err) {
-				return
-			}
-			isDuplicate := false
-			if err == nil {
-				isDuplicate, err = duplicates.checkDuplicate(group[0])
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !isDuplicate && !yield(group, nil) {
-				return
-			}
-		}
+		seq.Map(m.groups(ctx), func(group []Entry) ([]Entry, bool, error) {
+			isDuplicate, err := duplicates.checkDuplicate(group[0])
+			return group, !isDuplicate, err
+		})(yield)
 	}
 }
 

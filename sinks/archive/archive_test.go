@@ -16,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
@@ -271,10 +272,75 @@ func TestLog_DamagedObjectIsNotReplaceable(t *testing.T) {
 	store.objects[name] = store.objects[name][:10]
 	_, err := write(t, s, a...)
 	_, retryable := pipeline.Retryable(err)
-	if retryable || pipeline.IsFatal(err) || err == nil || !strings.Contains(err.Error(), name+" is damaged") {
+	if retryable || pipeline.IsFatal(err) || err == nil || !strings.Contains(err.Error(), name+" is damaged") || !strings.Contains(err.Error(), "redrive") {
 		t.Errorf("a damaged object: %v", err)
 	}
 	mustWrite(t, s, b...)
+}
+
+// A compaction has no dead letters: if its object is there already and is damaged, the message says to compact again.
+func TestCompact_DamagedObjectIsNotReplaceable(t *testing.T) {
+	m := &memory{}
+	s := newSink(t, archive.Options{Store: m})
+	mustWrite(t, s, changes(t, line("INSERT", "a", 1, ""))...)
+	mustWrite(t, s, changes(t, line("INSERT", "b", 2, ""))...)
+	small := m.names()
+	mustWrite(t, s, changes(t, line("INSERT", "a", 1, ""), line("INSERT", "b", 2, ""))...)
+	large := slices.DeleteFunc(m.names(), func(name string) bool { return slices.Contains(small, name) })[0]
+	m.objects[large] = m.objects[large][:10]
+	m.class = map[string]string{large: "STANDARD_IA"}
+	_, err := archive.Compact(t.Context(), archive.CompactOptions{Store: compactable{noConditions{m}, tagging{memory: m}}})
+	if err == nil || !strings.Contains(err.Error(), large+" is damaged") || !strings.Contains(err.Error(), "compact again") || strings.Contains(err.Error(), "dead letter") {
+		t.Errorf("compaction: %v", err)
+	}
+	if len(m.objects) != 3 {
+		t.Errorf("%d objects are left", len(m.objects))
+	}
+}
+
+// compactable is a store that can be compacted on a server that ignores If-Match.
+type compactable struct {
+	noConditions
+	remover tagging
+}
+
+func (s compactable) Remove(ctx context.Context, names []string) error {
+	return s.remover.Remove(ctx, names)
+}
+
+// An object of one change that was cut is no success for a sink that writes it again: the sink replaces it. Readers
+// fail with its name.
+func TestPerItem_CutObject(t *testing.T) {
+	store := &memory{}
+	s := newSink(t, archive.Options{Store: store, Layout: archive.PerItem, Key: parse(t, "{@key}/{@version}.json")})
+	a := changes(t, line("INSERT", "a", 1, ""))
+	mustWrite(t, s, a...)
+	name := store.names()[0]
+	whole := string(store.objects[name])
+	for _, size := range []int{0, 1, len(whole) / 2, len(whole) - 2} {
+		store.objects[name] = []byte(whole[:size])
+		want := inputs.ErrCut
+		if size == 0 {
+			want = inputs.ErrEmpty
+		}
+		for _, err := range archive.Read(t.Context(), store, archive.ReadOptions{}) {
+			if !errors.Is(err, want) || !strings.Contains(err.Error(), name) {
+				t.Errorf("read of %d bytes: %v", size, err)
+			}
+		}
+		mustWrite(t, s, a...)
+		if got := string(store.objects[name]); got != whole {
+			t.Errorf("%d bytes: the object holds %s", size, got)
+		}
+	}
+	store.objects[name] = make([]byte, len(whole)) // as a crash of a machine can leave a file
+	if mustWrite(t, s, a...); string(store.objects[name]) != whole {
+		t.Errorf("zero bytes: the object holds %q", store.objects[name])
+	}
+	store.objects[name] = []byte("a file of others")
+	if _, err := write(t, s, a...); err == nil || string(store.objects[name]) != "a file of others" {
+		t.Errorf("an object of others: %v", err)
+	}
 }
 
 func TestKinds(t *testing.T) {

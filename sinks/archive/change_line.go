@@ -39,10 +39,10 @@ func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 	case text == "":
 	case !hasMember:
 		dst = append(append(append(dst, `{"`...), name...), `":`...)
-		dst = append(appendText(dst, text), ',')
+		dst = append(item.AppendJSONText(dst, text), ',')
 		raw = raw[1:]
 	case isEmpty:
-		raw = slices.Concat(raw[:start], appendText(nil, text), raw[end:])
+		raw = slices.Concat(raw[:start], item.AppendJSONText(nil, text), raw[end:])
 	}
 	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
 		return append(dst, raw...), nil
@@ -91,7 +91,7 @@ const plainStart = `{"key":"`
 // appendPlain appends c as plain JSON, without missing fields.
 func appendPlain(dst []byte, c *record.Change) []byte {
 	dst = append(dst, `{"key":`...)
-	dst = appendText(dst, string(c.Key))
+	dst = item.AppendJSONText(dst, string(c.Key))
 	dst = append(dst, `,"version":"`...)
 	dst = append(c.Version.Append(dst), '"')
 	dst = appendMember(dst, "op", c.Op.String())
@@ -121,9 +121,9 @@ func appendTime(dst []byte, created time.Time) []byte {
 // appendIdentity appends the member identity.
 func appendIdentity(dst []byte, kind, principalID string) []byte {
 	dst = append(dst, `,"identity":{"type":`...)
-	dst = appendText(dst, kind)
+	dst = item.AppendJSONText(dst, kind)
 	dst = append(dst, `,"principal_id":`...)
-	return append(appendText(dst, principalID), '}')
+	return append(item.AppendJSONText(dst, principalID), '}')
 }
 
 // appendName appends a comma and the name of a member.
@@ -146,12 +146,7 @@ func appendMember(dst []byte, name, text string) []byte {
 	if text == "" {
 		return dst
 	}
-	return appendText(appendName(dst, name), text)
-}
-
-// appendText appends a text as JSON.
-func appendText(dst []byte, text string) []byte {
-	return item.StringValue(text).AppendJSON(dst)
+	return item.AppendJSONText(appendName(dst, name), text)
 }
 
 // Entry is one archived change.

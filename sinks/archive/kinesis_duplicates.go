@@ -50,6 +50,15 @@ func (d *kinesisDuplicates) checkDuplicate(e Entry) (isDuplicate bool, err error
 	return isDuplicate, nil
 }
 
+// versionIdentity returns the [versionIdentity] of the change.
+func (e Entry) versionIdentity(tableInKey bool) (string, error) {
+	if !e.Version.Kinesis() {
+		return e.Version.String(), nil
+	}
+	eventID, err := e.eventID(tableInKey)
+	return versionIdentity(&record.Change{Version: e.Version, EventID: eventID}), err
+}
+
 // eventID returns the event id of the change; "" if it has none.
 func (e Entry) eventID(tableInKey bool) (string, error) {
 	switch {

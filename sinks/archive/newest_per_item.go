@@ -222,8 +222,7 @@ func (s *Sink) checkNewest() error {
 	if !s.newestOnly {
 		return nil
 	}
-	var ok bool
-	if s.replacer, ok = s.o.Store.(Replacer); !ok {
+	if s.replacer == nil {
 		return errs.Errorf("archive: Key %q has no {@version}, and the store cannot replace objects: add {@version}, "+
 			"or give a store that is a Replacer", redact.Safe(s.o.Key.String()))
 	}

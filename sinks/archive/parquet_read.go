@@ -118,7 +118,7 @@ func appendRowRecord(dst []byte, row columnar.Row) ([]byte, error) {
 func appendPlainRow(dst []byte, row columnar.Row) []byte {
 	text := func(f columnar.Field) string { return string(row[f].Text) }
 	dst = append(dst, `{"key":`...)
-	dst = appendText(dst, text(columnar.Key))
+	dst = item.AppendJSONText(dst, text(columnar.Key))
 	dst = appendMember(dst, "version", text(columnar.Version))
 	dst = appendMember(dst, "op", text(columnar.Op))
 	dst = appendMember(dst, "kind", text(columnar.Kind))

@@ -67,7 +67,7 @@ func (p *Put) String() string {
 	for i, v := range p.Columns {
 		columns[i] = p.sink.o.Columns[i].Name + " absent"
 		if v.Exists() {
-			columns[i] = p.sink.o.Columns[i].Name + "=" + string(appendText(nil, string(appendCell(nil, v))))
+			columns[i] = p.sink.o.Columns[i].Name + "=" + string(item.AppendJSONText(nil, string(appendCell(nil, v))))
 		}
 	}
 	return text + ": " + strings.Join(columns, ", ")
@@ -99,19 +99,29 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if !s.recent.timeOnly {
 		p = pipeline.Alloc[Put](d)
 	}
-	p.Kind = kind
+	p.Kind, p.sink = kind, s
 	scope := template.ScopeOf(d.Change)
 	scope.Mask = s.o.Mask
+	err := s.setObject(p, d.Change, scope)
+	if err == nil {
+		p.Columns, err = s.columnsOf(scope)
+	}
+	if err != nil {
+		return err
+	}
+	s.recent.store(p, d.Change)
+	d.Ops = append(d.Ops, p)
+	return nil
+}
+
+// setObject sets the object of a Put, or the folder of the object.
+func (s *Sink) setObject(p *Put, c *record.Change, scope template.Scope) (err error) {
 	switch {
 	case s.o.Layout == PerItem:
-		name, err := s.objectName(d.Change, scope)
-		if err != nil {
+		if p.Name, err = s.objectName(c, scope); err != nil {
 			return err
 		}
-		p.Name = name
-		if p.Tags, err = s.tagsOf(scope); err != nil {
-			return err
-		}
+		p.Tags, err = s.tagsOf(scope)
 	case s.o.Partition != nil:
 		folder, err := s.o.Partition.AppendObjectKey([]byte(s.o.Prefix), scope)
 		if err != nil {
@@ -121,14 +131,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	default:
 		p.Folder = s.o.Prefix
 	}
-	var err error
-	if p.Columns, err = s.columnsOf(scope); err != nil {
-		return err
-	}
-	p.sink = s
-	s.recent.store(p, d.Change)
-	d.Ops = append(d.Ops, p)
-	return nil
+	return err
 }
 
 // objectName returns the name of a change's PerItem object.

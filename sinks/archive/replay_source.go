@@ -104,10 +104,14 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}, nil
 }
 
-// nextLine returns the line of the next change, and io.EOF after the last one.
+// nextLine returns the line of the next change, and io.EOF after the last one. An archive without an object is an
+// error.
 func (s *Source) nextLine() ([]byte, error) {
 	same, err, hasNext := s.next()
 	if !hasNext {
+		if p := s.Progress(); p.Objects+p.Skipped == 0 {
+			return nil, errs.Errorf("archive: it has no object whose name begins with %q: correct the name", s.o.Read.Prefix)
+		}
 		return nil, io.EOF
 	}
 	if err != nil {

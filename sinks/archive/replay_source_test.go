@@ -59,6 +59,20 @@ func TestSource(t *testing.T) {
 	}
 }
 
+// A prefix without an object is probably wrong: its source does not end like one that was read.
+func TestSource_NoObject(t *testing.T) {
+	store := &memory{}
+	scattered(t, store, 3)
+	s, err := archive.NewSource(archive.SourceOptions{Store: store, Read: archive.ReadOptions{Prefix: "other/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if got, err := drain(t, s); errors.Is(err, io.EOF) || !strings.Contains(fmt.Sprint(err), `"other/"`) || got != "" {
+		t.Errorf("read %s, %v", got, err)
+	}
+}
+
 func TestSourceThatIsStopped(t *testing.T) {
 	store := &memory{}
 	scattered(t, store, 50)

@@ -3,13 +3,14 @@ package archive
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/bounded"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 )
 
 // openRun opens an object as a run, a sorted sequence of entries.
@@ -17,18 +18,18 @@ func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, e
 	f, isLog := formatOf(name)
 	switch {
 	case !isLog:
-		return openItem(ctx, s, name, tableInKey)
+		e, err := readItem(ctx, s, name, tableInKey)
+		return &memoryRun{[]Entry{e}}, err
 	case f == Parquet:
 		return openParquet(ctx, s, name, tableInKey)
 	}
-	return openLog(ctx, s, name, f, tableInKey)
+	return openLog(ctx, s, name, tableInKey)
 }
 
 // logRun reads an object of JSON lines.
 type logRun struct {
 	entries
-	body  io.ReadCloser
-	plain io.ReadCloser
+	body  io.Closer
 	lines *bufio.Reader
 }
 
@@ -59,22 +60,24 @@ func (r *entries) accept(e Entry, err error) (Entry, error) {
 }
 
 // openLog opens an object of JSON lines.
-func openLog(ctx context.Context, s Store, name string, f Format, tableInKey bool) (*logRun, error) {
+func openLog(ctx context.Context, s Store, name string, tableInKey bool) (*logRun, error) {
+	body, err := openLines(ctx, s, name)
+	if err != nil {
+		return nil, err
+	}
+	return &logRun{entries{name: name, tableInKey: tableInKey}, body, bufio.NewReader(body)}, nil
+}
+
+// openLines opens the decompressed lines of an object.
+func openLines(ctx context.Context, s Store, name string) (io.ReadCloser, error) {
 	body, err := s.Get(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	compressed := bufio.NewReader(body)
-	if _, err := compressed.Peek(1); pipeline.IsEnd(err) {
-		return nil, errors.Join(errs.Errorf("archive: %s: the object is empty: restore it if the store does not hold it whole",
-			name), body.Close())
+	if body, err = inputs.Decompress(name, body); err != nil {
+		return nil, fmt.Errorf("archive: %s: %w", name, err)
 	}
-	plain, err := decompress(f, compressed)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("archive: %s: %w", name, err), body.Close())
-	}
-	return &logRun{entries: entries{name: name, tableInKey: tableInKey}, body: body, plain: plain,
-		lines: bufio.NewReader(plain)}, nil
+	return body, nil
 }
 
 func (r *logRun) next(ctx context.Context) (Entry, error) {
@@ -85,18 +88,13 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 	if pipeline.IsEnd(err) && len(line) == 0 {
 		return Entry{}, io.EOF
 	}
-	if err == io.ErrUnexpectedEOF { //nolint:errorlint // an error that wraps it is a broken connection
-		err = errs.New("the object is cut short: restore it, or remove it")
-	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
 	}
 	return r.parse(bytes.TrimSuffix(line, []byte("\n")))
 }
 
-func (r *logRun) close() error {
-	return errors.Join(r.plain.Close(), r.body.Close())
-}
+func (r *logRun) close() error { return r.body.Close() }
 
 // memoryRun is a run of entries in memory.
 type memoryRun struct{ entries []Entry }
@@ -113,19 +111,24 @@ func (r *memoryRun) next(context.Context) (Entry, error) {
 
 func (r *memoryRun) close() error { return nil }
 
-// openItem reads an object of one change, and returns a run with its entry.
-func openItem(ctx context.Context, s Store, name string, tableInKey bool) (run, error) {
+// readItem reads an object of one change.
+func readItem(ctx context.Context, s Store, name string, tableInKey bool) (Entry, error) {
 	body, err := s.Get(ctx, name)
 	if err != nil {
-		return nil, err
+		return Entry{}, err
 	}
 	line, err := bounded.ReadAll(body, bounded.Object)
-	if err := errors.Join(err, body.Close()); err != nil {
-		return nil, fmt.Errorf("archive: %s: %w", name, err)
+	line = bytes.TrimSpace(line)
+	err = cmp.Or(err, body.Close(), inputs.CheckEnd(line))
+	if err == nil && len(line) == 0 {
+		err = inputs.ErrEmpty
 	}
-	e, err := parseLine(bytes.TrimSpace(line), tableInKey)
+	var e Entry
+	if err == nil {
+		e, err = parseLine(line, tableInKey)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("archive: %s: %w", name, err)
+		return Entry{}, fmt.Errorf("archive: %s: %w", name, err)
 	}
-	return &memoryRun{[]Entry{e}}, nil
+	return e, nil
 }

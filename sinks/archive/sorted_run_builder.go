@@ -161,7 +161,7 @@ func (b *runBuilder) load(ctx context.Context) error {
 	batch, foundFrozen := b.batch, len(b.frozen) > 0
 	b.batch, b.batchSize = nil, 0
 	entries := make([][]Entry, len(batch))
-	errs := parallel.Each(len(batch), loaders, func(i int) (err error) {
+	failures := parallel.Each(len(batch), loaders, func(i int) (err error) {
 		if foundFrozen || batch[i].Size > smallObject {
 			return b.checkFrozen(ctx, batch[i])
 		}
@@ -169,21 +169,20 @@ func (b *runBuilder) load(ctx context.Context) error {
 		return err
 	})
 	for i, info := range batch {
-		if frozen, ok := errors.AsType[*FrozenError](errs[i]); ok {
+		err := failures[i]
+		frozen, isFrozen := errors.AsType[*FrozenError](err)
+		switch {
+		case isFrozen:
 			b.frozen = append(b.frozen, frozen.Objects...)
 			continue
+		case err != nil: // returned below
+		case !foundFrozen && info.Size > smallObject: // it is not frozen, although its class may be
+			err = b.queueLarge(ctx, info)
+		default:
+			b.noteOpened(info)
+			err = b.keepEntries(ctx, entries[i])
 		}
-		if errs[i] != nil {
-			return errs[i]
-		}
-		if !foundFrozen && info.Size > smallObject { // it is not frozen, although its class may be
-			if err := b.queueLarge(ctx, info); err != nil {
-				return err
-			}
-			continue
-		}
-		b.noteOpened(info)
-		if err := b.keepEntries(ctx, entries[i]); err != nil {
+		if err != nil {
 			return err
 		}
 	}

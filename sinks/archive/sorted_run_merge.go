@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 
 	"github.com/tablewake/tablewake/pipeline"
 )
@@ -71,6 +72,20 @@ func (m *merge) next(ctx context.Context) (Entry, error) {
 	first.Entry = following
 	heap.Fix(m, 0)
 	return entry, nil
+}
+
+// groups yields the entries, grouped by item and version. A group is valid until the next group.
+func (m *merge) groups(ctx context.Context) iter.Seq2[[]Entry, error] {
+	return func(yield func([]Entry, error) bool) {
+		var group []Entry
+		var err error
+		for err == nil {
+			group, err = m.nextGroup(ctx, group[:0])
+			if pipeline.IsEnd(err) || !yield(group, err) {
+				return
+			}
+		}
+	}
 }
 
 // nextGroup appends the next entries of one item and version to group, and returns io.EOF after the last entries.

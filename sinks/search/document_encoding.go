@@ -14,12 +14,12 @@ const maxDraft = 64 << 10
 
 // document returns the document of an item without hidden attributes. The result is a slice of its exact size.
 func (s *Sink) document(d *pipeline.Delivery, item item.Image, v record.Version) ([]byte, error) {
-	return s.documentOf(d, s.mask.Without(item), v, nil)
+	return s.documentOf(d, s.documentMask.Without(item), v, nil)
 }
 
 // documentOf returns the document that appendDocument makes, as a slice of its exact size.
 func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
-	draft, ok := s.drafts.Get().(*[]byte)
+	draft, ok := s.draftPool.Get().(*[]byte)
 	if !ok {
 		draft = new([]byte)
 	}
@@ -29,7 +29,7 @@ func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Versi
 	}
 	clone := d.Bytes(doc) // before the draft returns to the pool
 	*draft = doc
-	s.drafts.Put(draft)
+	s.draftPool.Put(draft)
 	return clone, err
 }
 
@@ -41,7 +41,7 @@ func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e 
 	if s.copiesItem && !hasReserved && e == nil {
 		return appendUnchanged(dst, shown), nil
 	}
-	dst, err := s.appendMembers(dst, shown.All(), s.fields, scope{included: s.fields.include, element: e})
+	dst, err := s.appendMembers(dst, shown.All(), s.fields, inherited{included: s.fields.include, element: e})
 	return append(dst, '}'), err
 }
 
@@ -78,7 +78,7 @@ func (s *Sink) appendHeader(dst []byte, v record.Version, kind documentKind) []b
 	dst = append(dst, versionStart...)
 	dst = v.Append(dst)
 	dst = append(dst, `","by":`...)
-	dst = appendText(dst, s.o.Pipeline)
+	dst = item.AppendJSONText(dst, s.o.Pipeline)
 	if s.o.Birth != "" {
 		dst = append(dst, `,"birth":"`...)
 		dst = append(dst, s.o.Birth...)
@@ -93,8 +93,8 @@ func (s *Sink) appendHeader(dst []byte, v record.Version, kind documentKind) []b
 	return append(dst, '}')
 }
 
-// scope holds the settings that an attribute inherits from the attributes around it.
-type scope struct {
+// inherited holds the settings that an attribute inherits from the attributes around it.
+type inherited struct {
 	included bool // the attribute is included
 	number   Number
 	hash     bool // scalars are hashed
@@ -105,28 +105,22 @@ type scope struct {
 
 // appendMembers appends the members of a map that are taken under the settings f, with commas between them.
 func (s *Sink) appendMembers(
-	dst []byte, members iter.Seq2[string, item.Value], f *field, outer scope,
+	dst []byte, members iter.Seq2[string, item.Value], f *field, outer inherited,
 ) ([]byte, error) {
 	var used map[string]bool // the used names, among the names that both a rename and an attribute can give
-	for name, value := range members {
-		inner := f.childNamed(name)
-		inside := inner.scopeBelow(outer)
-		inside.element = nil
-		if e := outer.element; e != nil && name == e.path[0] {
-			if len(e.path) == 1 {
-				value = e.value
-			} else {
-				inside.element = &shownElement{e.path[1:], e.value}
-			}
-		}
-		if !inside.takes(value, inner) {
+	for attribute, value := range members {
+		settings := f.childNamed(attribute)
+		in := settings.inheritedBelow(outer)
+		value, in.element = outer.element.enter(attribute, value)
+		if !in.takes(value, settings) {
 			continue
 		}
 
-		if inner != nil && inner.name != "" {
-			name = inner.name
+		name := attribute
+		if settings != nil && settings.name != "" {
+			name = settings.name
 		}
-		if from, contested := f.renamedTo(name); contested {
+		if from, isContested := f.renamedTo(name); isContested {
 			if used[name] {
 				return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it",
 					redact.Field(from), redact.Field(name))
@@ -137,36 +131,50 @@ func (s *Sink) appendMembers(
 			used[name] = true
 		}
 
-		if dst[len(dst)-1] != '{' {
+		if isFirst := dst[len(dst)-1] == '{'; !isFirst {
 			dst = append(dst, ',')
 		}
-		dst = appendText(dst, name)
+		dst = item.AppendJSONText(dst, name)
 		dst = append(dst, ':')
 		var err error
-		if dst, err = s.appendValue(dst, value, inner, inside); err != nil {
+		if dst, err = s.appendValue(dst, value, settings, in); err != nil {
 			return dst, err
 		}
 	}
 	return dst, nil
 }
 
+// enter returns the value of an attribute with a name and the value v, and the element that is inside it. The value is
+// the element's if the attribute is the list, set or map of ForEach. e may be nil.
+func (e *shownElement) enter(name string, v item.Value) (item.Value, *shownElement) {
+	switch {
+	case e == nil || name != e.path[0]:
+		return v, nil
+	case len(e.path) == 1:
+		return e.value, nil
+	default:
+		return v, &shownElement{e.path[1:], e.value}
+	}
+}
+
 // takes reports whether the document gets an attribute with the value v, or some of its members. f has the settings of
 // the attribute; nil if there are none.
-func (in scope) takes(v item.Value, f *field) bool {
+func (in inherited) takes(v item.Value, f *field) bool {
 	switch {
 	case f != nil && f.exclude, !v.Exists(): // the value of a hidden element does not exist
 		return false
 	case in.included:
 		return true
 	default:
-		return f != nil && f.leads && canHaveMembers(v)
+		return f != nil && f.leadsToIncluded && canHaveMembers(v)
 	}
 }
 
 func canHaveMembers(v item.Value) bool { return v.Kind() == item.KindM || v.Kind() == item.KindL }
 
-// scopeBelow returns the scope of an attribute with the settings f, which may be nil.
-func (f *field) scopeBelow(outer scope) scope {
+// inheritedBelow returns the settings that the members of an attribute inherit. outer is what the attribute itself
+// inherits, and f has its own settings; nil if it has none.
+func (f *field) inheritedBelow(outer inherited) inherited {
 	if f == nil {
 		return outer
 	}
@@ -180,7 +188,7 @@ func (f *field) scopeBelow(outer scope) scope {
 
 // appendValue appends v as plain JSON. f has the settings of the attribute and of its members; nil means that there are
 // no settings. A value that needs no changes inside is appended without walking it.
-func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
+func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in inherited) (out []byte, err error) {
 	copiedWhole := in.included && !in.hash && in.element == nil && (f == nil || len(f.inner) == 0)
 	if copiedWhole {
 		switch in.number {
@@ -212,7 +220,7 @@ func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []
 
 // appendElements appends a list or a set as a JSON list. It leaves out elements that are not included and cannot have
 // members.
-func (s *Sink) appendElements(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
+func (s *Sink) appendElements(dst []byte, v item.Value, f *field, in inherited) (out []byte, err error) {
 	dst = append(dst, '[')
 	for _, e := range v.Elements() {
 		if !in.included && !canHaveMembers(e) {
@@ -226,8 +234,4 @@ func (s *Sink) appendElements(dst []byte, v item.Value, f *field, in scope) (out
 		}
 	}
 	return append(dst, ']'), nil
-}
-
-func appendText(dst []byte, s string) []byte {
-	return item.StringValue(s).AppendJSON(dst)
 }

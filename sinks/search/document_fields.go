@@ -31,12 +31,12 @@ func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	in := scope{included: root.include}
+	in := inherited{included: root.include}
 	settings := root.childNamed(attribute)
 	if settings == nil {
 		return attribute, in.number, in.included
 	}
-	in = settings.scopeBelow(in)
+	in = settings.inheritedBelow(in)
 	isShown := in.included && !in.hash && !settings.exclude
 	return cmp.Or(settings.name, attribute), in.number, isShown
 }
@@ -46,14 +46,14 @@ const reserved = "_tw"
 
 // field holds the settings of one attribute and of the attributes inside it.
 type field struct {
-	include bool
-	leads   bool // an attribute inside this one is included
-	exclude bool
-	hash    bool
-	name    string // "" keeps the attribute's name
-	number  *Number
-	inner   map[string]*field
-	renamed map[string]string // new name -> attribute, for the attributes inside
+	include         bool
+	leadsToIncluded bool // an attribute inside this one is included
+	exclude         bool
+	hash            bool
+	name            string // "" keeps the attribute's name
+	number          *Number
+	inner           map[string]*field
+	renamed         map[string]string // new name -> attribute, for the attributes inside
 }
 
 // compileFields returns the settings f as a tree. The root of the tree is the item.
@@ -108,7 +108,7 @@ func (f *field) setIncludes(paths []string) error {
 		}
 		attribute := f
 		for _, name := range names {
-			attribute.leads = true
+			attribute.leadsToIncluded = true
 			attribute = attribute.child(name)
 		}
 		attribute.include = true

@@ -9,14 +9,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// maxID is the longest document id that OpenSearch accepts, in bytes.
-const maxID = 512
+// MaxID is the longest document id that OpenSearch accepts, in bytes.
+const MaxID = 512
 
 // DocumentID returns the id of an item's document. It is the canonical key, or "sha256:" and the digest of the key in
 // hex if the key is longer than 512 bytes. A canonical key contains no colon, so no two items share an id.
 // [Options].HashID selects other ids.
 func DocumentID(k item.Key) string {
-	if len(k) <= maxID {
+	if len(k) <= MaxID {
 		return string(k)
 	}
 	sum := sha256.Sum256([]byte(k))

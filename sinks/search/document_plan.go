@@ -27,6 +27,9 @@ type documentLocation struct {
 	unknown bool   // the name of the index cannot be made from the image
 }
 
+// exists reports whether there is a document.
+func (l documentLocation) exists() bool { return l.index != "" }
+
 // Plan adds the mutations of a change. It adds a put if the new image has a document. It adds a tombstone if the old
 // image had a document and the new image has no document in the same index. If neither image has a document, Plan does
 // not evaluate the routing. If the stream does not show the old image, Plan assumes that there was a document. If the
@@ -51,42 +54,44 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		return s.planElements(d)
 	}
 
-	oldLocation, oldImageErr := s.locateBefore(c)
-	if oldImageErr != nil && !c.Old.Exists() {
-		return oldImageErr
+	before, oldErr := s.locateBefore(c)
+	isOldMissing := oldErr != nil && !c.Old.Exists()
+	if isOldMissing {
+		return oldErr
 	}
-	var newLocation documentLocation
-	var newImageErr error
+	var after documentLocation
+	var newErr error
 	if !c.Removed() {
-		newLocation, newImageErr = s.locateDocument(c, c.New)
+		after, newErr = s.locateDocument(c, c.New)
 	}
 
-	routing, err := s.route(c, oldLocation.index != "" || newLocation.index != "")
+	routing, err := s.route(c, before.exists() || after.exists())
 	if err != nil {
 		return err
 	}
 
 	var doc []byte
-	if newImageErr == nil && newLocation.index != "" {
-		doc, newImageErr = s.document(d, c.New, c.Version)
+	if newErr == nil && after.exists() {
+		doc, newErr = s.document(d, c.New, c.Version)
 	}
 
-	if newImageErr == nil {
-		s.move(d, oldLocation, newLocation, routing, doc)
-	} else if oldLocation.index != "" {
-		s.addTombstone(d, oldLocation.index, s.id(c), routing, Leave, voidTombstone)
+	switch {
+	case newErr == nil:
+		s.move(d, before, after, routing, doc)
+	case before.exists():
+		s.addTombstone(d, before.index, s.id(c), routing, Leave, voidTombstone)
 	}
-	return finishPlan(d, oldLocation, newLocation, newImageErr, oldImageErr)
+	return finishPlan(d, before, after, newErr, oldErr)
 }
 
-// finishPlan ends a plan. newImageErr and oldImageErr are the errors of the two images, or nil. The change fails if it
-// has a newImageErr, or if its old image does not name the index of its documents. It fails once its mutations are
-// durable, or at once if it has none. A change that does not fail and has no mutations has no effect.
-func finishPlan(d *pipeline.Delivery, oldLocation, newLocation documentLocation, newImageErr, oldImageErr error) error {
-	changeErr := newImageErr
-	if changeErr == nil && oldLocation.unknown {
+// finishPlan ends a plan. newErr and oldErr are the errors of the two images, or nil. The change fails if it has a
+// newErr, or if its old image does not name the index of its documents. It fails once its mutations are durable, or at
+// once if it has none. A change that does not fail and has no mutations has no effect.
+func finishPlan(d *pipeline.Delivery, before, after documentLocation, newErr, oldErr error) error {
+	changeErr := newErr
+	if changeErr == nil && before.unknown {
 		changeErr = errs.Errorf(
-			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again after that one: redrive both. The image before: %w", oldImageErr)
+			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again after that one: redrive both. The image before: %w", oldErr)
 	}
 
 	hasMutations := len(d.Ops) > 0
@@ -97,9 +102,9 @@ func finishPlan(d *pipeline.Delivery, oldLocation, newLocation documentLocation,
 	case changeErr != nil:
 		return changeErr
 	case !hasMutations:
-		d.Outcome, d.Reason = pipeline.NoEffect, newLocation.reason
+		d.Outcome, d.Reason = pipeline.NoEffect, after.reason
 		if d.Change.Removed() {
-			d.Reason = oldLocation.reason
+			d.Reason = before.reason
 		}
 	}
 	return nil
@@ -107,30 +112,30 @@ func finishPlan(d *pipeline.Delivery, oldLocation, newLocation documentLocation,
 
 // move adds the mutations that move the item's document from one location to another. A location without an index means
 // that there is no document.
-func (s *Sink) move(d *pipeline.Delivery, oldLocation, newLocation documentLocation, routing string, doc []byte) {
-	leavesIndex := oldLocation.index != "" && oldLocation.index != newLocation.index
+func (s *Sink) move(d *pipeline.Delivery, before, after documentLocation, routing string, doc []byte) {
+	leavesIndex := before.exists() && before.index != after.index
 	if leavesIndex {
 		cause := Leave
 		switch {
 		case d.Change.Removed():
 			cause = ItemRemoved
-		case newLocation.index != "":
+		case after.exists():
 			cause = MoveOut
 		}
-		s.addTombstone(d, oldLocation.index, s.id(d.Change), routing, cause, tombstone)
+		s.addTombstone(d, before.index, s.id(d.Change), routing, cause, tombstone)
 	}
 
-	if newLocation.index == "" {
+	if !after.exists() {
 		return
 	}
 	cause := MoveIn
 	switch {
-	case oldLocation.index == "", d.Change.Inserted(): // an inserted item may replace the document of an expired item
+	case !before.exists(), d.Change.Inserted(): // an inserted item may replace the document of an expired item
 		cause = Enter
-	case oldLocation.index == newLocation.index:
+	case before.index == after.index:
 		cause = Stay
 	}
-	addMutation(d, newLocation.index, s.id(d.Change), routing, cause).Doc = doc
+	addMutation(d, after.index, s.id(d.Change), routing, cause).Doc = doc
 }
 
 // addTombstone adds the tombstone of a document.
@@ -165,7 +170,7 @@ func timeOf(c *record.Change) time.Time {
 }
 
 // locateDocument returns the location of an item's document. If it returns an error, there is no document. The location
-// then has the index that the document would be in, if the image names an index.
+// then has the index where the document would be, if the image names one.
 func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocation, error) {
 	if !item.Exists() {
 		return documentLocation{reason: ReasonWhen}, nil
@@ -207,18 +212,18 @@ func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 
 // indexOf returns the location that the template of the index name gives for an item.
 func (s *Sink) indexOf(c *record.Change, item item.Image) (documentLocation, error) {
-	if s.fixed != "" {
-		return documentLocation{index: s.fixed}, nil
+	if s.fixedIndex != "" {
+		return documentLocation{index: s.fixedIndex}, nil
 	}
 	var buf [128]byte
-	text, missing, err := s.o.Index.AppendText(buf[:0], template.Scope{Change: c, Item: item, Mask: s.mask})
+	text, missing, err := s.o.Index.AppendText(buf[:0], template.Scope{Change: c, Item: item, Mask: s.documentMask})
 	if err != nil {
 		return documentLocation{}, fmt.Errorf("search: index %q: %w", s.o.Index, err)
 	}
 	if missing != "" {
 		return documentLocation{reason: ReasonSparse}, nil
 	}
-	name, err := s.recent.Text(text, CheckIndex)
+	name, err := s.checkedNames.Text(text, CheckIndex)
 	if err != nil {
 		return documentLocation{}, fmt.Errorf("search: index %q: %w", s.o.Index, err)
 	}

@@ -43,7 +43,7 @@ func (s *Sink) route(c *record.Change, hasDocument bool) (string, error) {
 	if s.o.Routing == nil || !hasDocument {
 		return "", nil
 	}
-	for _, name := range s.routed {
+	for _, name := range s.routingKeys {
 		if _, ok := c.Keys.Get(name); !ok {
 			return "", errs.Errorf(
 				"search: routing %q: {%s} is not a key attribute of the table: what may change would leave a document in two places",

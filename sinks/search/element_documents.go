@@ -28,7 +28,7 @@ func (s *Sink) checkForEach() error {
 		return nil
 	}
 	var ok bool
-	if s.within, ok = s.o.ForEach.Path.Names(); !ok || len(s.within) == 0 {
+	if s.elementPath, ok = s.o.ForEach.Path.Names(); !ok || len(s.elementPath) == 0 {
 		return errs.Errorf("the path %s is into a list: name attributes of maps", redact.Field(s.o.ForEach.Path.String()))
 	}
 	if each := s.o.Index.EachPaths(); len(each) > 0 || s.o.Index.ReadsIdentity() {
@@ -38,8 +38,8 @@ func (s *Sink) checkForEach() error {
 		return errs.New("the routing reads the element: make it of key attributes")
 	}
 	s.when, s.whenElement = pipeline.SplitCondition(s.when)
-	s.unlimited = *s.o.ForEach
-	s.unlimited.Max = math.MaxInt
+	s.unlimitedForEach = *s.o.ForEach
+	s.unlimitedForEach.Max = math.MaxInt
 	return nil
 }
 
@@ -73,11 +73,11 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 			redact.Safe(c.Op.String()), redact.Field(s.o.ForEach.Path.String()))
 	}
 
-	before, oldImageErr := s.locateElements(c, c.Old, &s.unlimited)
+	before, oldErr := s.locateElements(c, c.Old, &s.unlimitedForEach)
 	var after elementDocuments
-	var newImageErr error
+	var newErr error
 	if !c.Removed() {
-		after, newImageErr = s.locateElements(c, c.New, s.o.ForEach)
+		after, newErr = s.locateElements(c, c.New, s.o.ForEach)
 	}
 
 	routing, err := s.route(c, len(before.docs) > 0 || len(after.docs) > 0)
@@ -85,17 +85,17 @@ func (s *Sink) planElements(d *pipeline.Delivery) error {
 		return err
 	}
 
-	if newImageErr == nil {
-		newImageErr = s.makeDocuments(d, &after)
+	if newErr == nil {
+		newErr = s.makeDocuments(d, &after)
 	}
-	if newImageErr == nil {
+	if newErr == nil {
 		s.moveElements(d, &before, &after, routing)
 	} else {
 		for _, doc := range before.docs {
 			s.addTombstone(d, before.index, doc.id, routing, Leave, voidTombstone)
 		}
 	}
-	return finishPlan(d, before.documentLocation, after.documentLocation, newImageErr, oldImageErr)
+	return finishPlan(d, before.documentLocation, after.documentLocation, newErr, oldErr)
 }
 
 // moveElements adds the mutations that turn the documents of the old image into those of the new image.
@@ -105,11 +105,11 @@ func (s *Sink) moveElements(d *pipeline.Delivery, before, after *elementDocument
 
 	for _, doc := range after.docs {
 		cause := Enter
-		if existed[doc.id] {
+		switch {
+		case existed[doc.id] && sameIndex:
+			cause = Stay
+		case existed[doc.id]:
 			cause = MoveIn
-			if sameIndex {
-				cause = Stay
-			}
 		}
 		addMutation(d, after.index, doc.id, routing, cause).Doc = doc.json
 	}
@@ -120,9 +120,10 @@ func (s *Sink) moveElements(d *pipeline.Delivery, before, after *elementDocument
 			continue
 		}
 		cause := Leave
-		if d.Change.Removed() {
+		switch {
+		case d.Change.Removed():
 			cause = ItemRemoved
-		} else if exists[doc.id] {
+		case exists[doc.id]:
 			cause = MoveOut
 		}
 		s.addTombstone(d, before.index, doc.id, routing, cause, tombstone)
@@ -144,14 +145,14 @@ func (ds *elementDocuments) ids() map[string]bool {
 func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements.Spec) (elementDocuments, error) {
 	location, imageErr := s.locateDocument(c, image)
 	located := elementDocuments{documentLocation: location}
-	if located.index == "" {
+	if !located.exists() {
 		return located, imageErr
 	}
 
 	found, err := spec.Of(nil, image)
 	if err != nil {
-		// There are no documents. Only another setting could make documents of this image, and that setting cannot
-		// change without a new output.
+		// There are no documents. The setting that could change this cannot change for this output, so a redrive would
+		// not help.
 		return elementDocuments{documentLocation: documentLocation{reason: ReasonSparse}}, fmt.Errorf("search: %w", err)
 	}
 
@@ -212,11 +213,11 @@ func (s *Sink) makeDocuments(d *pipeline.Delivery, after *elementDocuments) erro
 	if len(after.docs) == 0 {
 		return nil
 	}
-	shown := s.mask.Without(d.Change.New)
+	shown := s.documentMask.Without(d.Change.New)
 	values := s.shownElements(shown, after.elementCount)
 	for i := range after.docs {
 		doc := &after.docs[i]
-		element := &shownElement{s.within, values[doc.position]}
+		element := &shownElement{s.elementPath, values[doc.position]}
 		var err error
 		if doc.json, err = s.documentOf(d, shown, d.Change.Version, element); err != nil {
 			return s.elementError(doc.position, err)

@@ -80,22 +80,22 @@ type Options struct {
 // Sink plans and writes the documents of one index template. It is safe for
 // concurrent use.
 type Sink struct {
-	o      Options
-	fixed  string                 // name of the index if it is the same for all items; else ""
-	recent template.Recent        // names of indexes that CheckIndex accepted
-	when   pipeline.ItemCondition // nil matches every item; then whenElement alone selects
-	within []string               // the names of o.ForEach.Path
+	o            Options
+	fixedIndex   string                 // name of the index if it is the same for all items; else ""
+	checkedNames template.Recent        // names of indexes that CheckIndex accepted
+	when         pipeline.ItemCondition // nil matches every item; then whenElement alone selects
+	elementPath  []string               // the names of o.ForEach.Path
 
-	unlimited   elements.Spec             // o.ForEach without a maximum
-	whenElement pipeline.ElementCondition // nil matches every element
-	fields      *field
-	copiesItem  bool // documents have all attributes unchanged
-	// drafts has buffers (*[]byte) for documents whose length is not known yet
-	drafts    sync.Pool
-	hasher    *hasher    // nil if nothing is hashed
-	mask      *mask.Mask // o.Mask without the attributes that are hashed
-	routed    []string   // key attributes that o.Routing reads
-	mutations mutations
+	unlimitedForEach elements.Spec             // o.ForEach without a maximum
+	whenElement      pipeline.ElementCondition // nil matches every element
+	fields           *field
+	copiesItem       bool // documents have all attributes unchanged
+	// draftPool has buffers (*[]byte) for documents whose length is not known yet
+	draftPool    sync.Pool
+	hasher       *hasher    // nil if nothing is hashed
+	documentMask *mask.Mask // o.Mask without the attributes that are hashed
+	routingKeys  []string   // key attributes that o.Routing reads
+	mutations    mutations
 }
 
 var (
@@ -136,14 +136,14 @@ func New(o Options) (*Sink, error) {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
 
-	s := &Sink{o: o, when: o.When, fields: fields, mask: mask, routed: routed}
+	s := &Sink{o: o, when: o.When, fields: fields, documentMask: mask, routingKeys: routed}
 	// The only attribute with settings is the reserved one, which is excluded.
 	s.copiesItem = fields.include && len(fields.inner) == 1 && len(fields.renamed) == 0
 	if err := s.checkForEach(); err != nil {
 		return nil, fmt.Errorf("search: ForEach: %w", err)
 	}
 	if name, whole := o.Index.Prefix(); whole && CheckIndex(name) == nil {
-		s.fixed = name
+		s.fixedIndex = name
 	}
 
 	if o.HashID || len(o.Fields.Hash) > 0 {

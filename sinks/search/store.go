@@ -19,7 +19,7 @@ import (
 // already stores the change. A void tombstone of the same version is replaced by a mutation that is not void.
 // Tombstones have versions like documents, and are kept while an older write can still come. Several mutations of one
 // document in one call take effect in their order. The store may skip all of these mutations but the last, and report
-// the skipped mutations as Coalesced. A skipped mutation must fail if the last mutation fails.
+// the skipped mutations as Coalesced. If the last mutation fails, those it stands for must fail too.
 //
 // A returned error means that all mutations failed; Result.Err means that one mutation failed. The pipeline retries an
 // error only if it is marked by pipeline.Transient or pipeline.RetryAfter. The store may read mutations and their bytes

@@ -3,6 +3,8 @@ package state
 import (
 	"context"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -10,11 +12,16 @@ import (
 // Backfill describes one backfill: the source that it reads, and the sinks that it fills. Its fields never change.
 type Backfill struct {
 	Run    string    // id
-	Sinks  string    // names of the sinks, sorted, joined by ","
-	Source string    // canonical name of the export or table that is read; the same in each process of the backfill
+	Sinks  string    // names of the sinks when the backfill began, sorted, joined by ","; "" if the run was abandoned
+	Source string    // canonical name of the source; all processes of the backfill give it the same name
 	Start  time.Time // when the backfill began. UTC, whole seconds
 	From   time.Time // the source shows each item as it was at From or later; zero if unknown. UTC, whole seconds
-	Parts  int       // number of parts
+	Parts  int       // number of parts; 0 for an archive
+}
+
+// Fills reports whether the run of b fills or filled the output of a birth.
+func (b Backfill) Fills(birth Birth) bool {
+	return birth.Run == b.Run && slices.Contains(strings.Split(b.Sinks, ","), birth.Sink)
 }
 
 // RemovalsSince returns the earlier of From and Start. If From is zero, it returns Start. The source may still have

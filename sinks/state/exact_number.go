@@ -109,7 +109,7 @@ func (s *scaled) number() Number {
 func (s *scaled) String() string {
 	digits := new(big.Int).Abs(&s.coefficient).String()
 	if len(digits) <= s.scale {
-		digits = strings.Repeat("0", s.scale-len(digits)+1) + digits
+		digits = strings.Repeat("0", s.scale-len(digits)+1) + digits // 5 with the scale 3: 0005, which is 0.005
 	}
 
 	point := len(digits) - s.scale

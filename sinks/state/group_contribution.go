@@ -44,7 +44,7 @@ const contributionFormat = 1
 
 // The forms of Since in encoded shares.
 const (
-	sinceVersion = iota // Since is the contribution's version
+	sinceIsVersion = iota // Since is the contribution's version
 	sinceZero
 	sinceStream
 	sinceKinesis
@@ -102,7 +102,7 @@ func appendText(dst []byte, s string) []byte {
 func appendSince(dst []byte, c Contribution) []byte {
 	switch {
 	case c.Since == c.Version:
-		return append(dst, sinceVersion)
+		return append(dst, sinceIsVersion)
 	case c.Since.IsZero():
 		return append(dst, sinceZero)
 	}
@@ -171,7 +171,7 @@ func (r *reader) readSince(version record.Version) record.Version {
 	var b strings.Builder
 	digits := epochDigits + sequenceDigits
 	switch r.readByte() {
-	case sinceVersion:
+	case sinceIsVersion:
 		return version
 	case sinceZero:
 		return record.Version{}

@@ -106,8 +106,8 @@ func (n NotedGap) foundAgain(g record.Gap, now time.Time) time.Time {
 		return n.Found
 	}
 
-	// The end is unknown, so the gap may reach up to now. But if n.Found is recent, the stream still has all records
-	// that were created since then. So a gap that had no end before has not grown.
+	// The end is unknown, so the gap may reach up to now. But if n.Found is recent, the stream still has what was
+	// created since then, and a gap that had no end before is as it was.
 	isRecent := !now.After(n.Found.Add(minStreamRetention))
 	if isRecent && !isEndKnown(n.Gap) {
 		return n.Found
@@ -140,8 +140,8 @@ func endsAtLaterTime(stored, next record.Gap) bool {
 	case next.To.IsZero():
 		return next.Found.After(stored.Found)
 	default:
-		// The end became known. Until minStreamRetention after Found, the stream still had all records that were
-		// created after the gap was found. So the gap has not grown, unless it ends later than that.
+		// The end became known. The stream kept what was created after Found for minStreamRetention. So the gap has not
+		// grown, unless it ends later than that.
 		return next.To.After(stored.Found.Add(minStreamRetention))
 	}
 }

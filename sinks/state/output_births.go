@@ -44,7 +44,7 @@ type Birth struct {
 
 	// LeftOut is the last time when a process started without this sink in its configuration. That process acknowledged
 	// changes that the output may miss. LeftOut is zero if no process did so since the output began, or since it was
-	// last compared with the table. UTC.
+	// last compared with the table. If an archive began after the pipeline, LeftOut is at least Made. UTC.
 	LeftOut time.Time
 }
 
@@ -72,6 +72,14 @@ func ParseStage(text string) (Stage, error) {
 
 // String returns the stage as people read it: "live" for Live.
 func (s Stage) String() string { return cmp.Or(string(s), "live") }
+
+// FillHint tells a person how to fill a sink in the stage Waiting or Filling.
+func (s Stage) FillHint(sink string) string {
+	if s == Waiting {
+		return "fill it first, with tablewake backfill --sink " + sink
+	}
+	return "first repeat the command that fills it"
+}
 
 // NewID returns a random ID of 80 bits, in 16 letters and digits.
 func NewID() string { return strings.ToLower(rand.Text()[:16]) }

@@ -32,7 +32,6 @@ func TestRetention_Check(t *testing.T) {
 		{"a store younger than the retention", state.Retention{StoreAge: young}, 1000 * day, false},
 		{"the same with a shorter retention", state.Retention{StoreAge: young, Keep: 9 * day}, 1000 * day, true},
 		{"a store that never forgets", state.Retention{StoreAge: state.StoreAge{Born: old.Born}}, 1000 * day, false},
-		{"a rebuild", state.Retention{StoreAge: old, Rebuild: true}, 1000 * day, false},
 	} {
 		err := c.r.Check(now.Add(-c.age), now)
 		if (err != nil) != c.refused {
@@ -103,7 +102,7 @@ func TestRetentionOf(t *testing.T) {
 		"a rebuild, whatever it says": {rememberer{memory: m}, true, state.StoreAge{}},
 	} {
 		r, err := state.LoadRetention(t.Context(), c.store, 7*day, c.rebuild)
-		if err != nil || r.StoreAge != c.want || r.Keep != 7*day || r.Rebuild != c.rebuild {
+		if err != nil || r.StoreAge != c.want || r.Keep != 7*day {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}

@@ -43,7 +43,7 @@ type RowClaims struct {
 // ItemGuard is one entry of a listing. It is the guard of an item, a claim of an item on a row, or the owner of a row.
 type ItemGuard struct {
 	Item  item.Key // "" if the key was too long to store and only its digest is known
-	Guard          // the guard. For a claim or an owner, only Row is set: "" if only the digest of the row is known
+	Guard          // the guard. A claim or an owner has only Row: "" if the row was too long to store
 	Claim *Claim   // the claim, if the entry is a claim; its Source is "" if the claim cannot be read
 	Owns  bool     // the entry is an owner: the claim of Item has the row Row
 }

@@ -2,6 +2,8 @@ package state
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -24,6 +26,15 @@ type Fingerprints interface {
 	Fingerprint(ctx context.Context, pipeline, sink string) (Fingerprint, bool, error)
 	// SetFingerprint replaces the fingerprint, and blocks until f is durable.
 	SetFingerprint(ctx context.Context, f Fingerprint) error
+}
+
+// ParseFingerprint parses the JSON of a fingerprint. place is where it is stored, for the error.
+func ParseFingerprint(b []byte, place string) (f Fingerprint, err error) {
+	if err := json.Unmarshal(b, &f); err != nil {
+		return Fingerprint{}, fmt.Errorf("%s, which has the settings of the output, is damaged: if the configuration is still "+
+			"that of the output, remove it and start again: %w", place, err)
+	}
+	return f, nil
 }
 
 // Changed returns the names of the settings that differ between f and now, sorted.

@@ -160,14 +160,20 @@ func (a *Aggregate) parseValues(o AggregateOptions) (err error) {
 			return err
 		}
 		v.masked = v.kind != countKind && slices.ContainsFunc(v.itemPaths(o.ForEach), o.Mask.Hides)
-		for _, other := range o.Values {
-			if other.Name < v.Name {
-				v.shareIndex++
-			}
-		}
+		v.shareIndex = countBefore(v.Name, o.Values)
 		a.values = append(a.values, v)
 	}
 	return nil
+}
+
+// countBefore returns the number of values whose names come before name.
+func countBefore(name string, values []Value) (n int) {
+	for _, v := range values {
+		if v.Name < name {
+			n++
+		}
+	}
+	return n
 }
 
 func (o AggregateOptions) validate() error {

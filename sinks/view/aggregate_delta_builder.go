@@ -167,7 +167,7 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, sign chang
 		shard = item.Shard(m.text, b.aggregate.shards)
 	}
 	delta := b.delta(m.group, shard)
-	if shard != b.shard {
+	if shard != b.shard { // the member keeps the row of the other shard
 		delta.shares += int64(sign)
 	}
 	delta.members = append(delta.members, state.Member{Name: value.Name, Kind: kind, Value: m.text, ID: b.memberID(since),
@@ -182,8 +182,7 @@ func (b *deltaBuilder) memberID(since record.Version) string {
 	if !b.aggregate.keepOnTTL {
 		return string(b.key)
 	}
-	id := make([]byte, 0, len(b.key)+56)
-	return string(since.Append(append(append(id, b.key...), '@')))
+	return string(b.key) + "@" + since.String()
 }
 
 // delta returns the delta of a group's row in a shard. It raises the version of the delta to that of the item.

@@ -12,7 +12,7 @@ import (
 type itemChanges struct {
 	key        item.Key
 	deliveries []int // indexes of the deliveries that have no outcome yet
-	alone      bool  // each change is written separately, because a write failed permanently
+	oneByOne   bool  // each change is written separately, because a write failed permanently
 
 	// The current write.
 	stored  state.Contribution // contribution that was read
@@ -21,8 +21,8 @@ type itemChanges struct {
 	results []stepResult // results of the deliveries in this write: the first len(results) of deliveries
 }
 
-// contributionChange is the contribution of an item before and after a write. A write has one contributionChange, and
-// one more for each expiry after which the item stays counted.
+// contributionChange is the contribution of an item before and after a write. A write has one contributionChange. Each
+// expiry after which the item stays counted ends one and begins the next.
 type contributionChange struct{ from, to state.Contribution }
 
 // stepResult is the effect of one change on the contribution.
@@ -46,8 +46,8 @@ const (
 //	anything      expired, kept    the difference to the shares of the old image, which stay; then there is no share
 //	something     can't be counted all is removed, and the contribution is void
 //
-// A void contribution belongs to a change that could not be counted, or was written by a repair. It is also replaced by
-// the change of its own version, if that change can be counted now.
+// A void contribution belongs to a change that could not be counted, or was written by a repair. The change of its own
+// version also replaces it, if that change can be counted now.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
 	from := stored // contribution before the changes that follow the last kept expiry
@@ -57,12 +57,13 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 		if result == applied {
 			c.next = c.contributionAfter(&ds[i])
 			if groupOp(&ds[i]).keepsExpired() {
+				// The shares of the expired item stay in the rows. A later change is of a new item without shares.
 				c.changes = append(c.changes, contributionChange{from, c.next})
 				from = state.Contribution{Version: c.next.Version}
 				c.next = from
 			}
 		}
-		if c.alone {
+		if c.oneByOne {
 			break
 		}
 	}
@@ -94,14 +95,14 @@ func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
 // contributionAfter returns the contribution after a planned change. It replaces c.next.
 func (c *itemChanges) contributionAfter(d *pipeline.Delivery) state.Contribution {
 	version, shares := d.Change.Version, plannedShares(d)
-	return state.Contribution{Version: version, Since: sinceVersion(c.next, version, shares), Shares: shares,
+	return state.Contribution{Version: version, Since: countsSince(c.next, version, shares), Shares: shares,
 		Void: groupOp(d).changeErr != nil}
 }
 
-// sinceVersion returns the version with which an item began to count. former is its contribution before a change, and
+// countsSince returns the version with which an item began to count. former is its contribution before a change, and
 // shares are its shares after the change. version is the version of the change. If the item counts for nothing,
-// sinceVersion returns zero.
-func sinceVersion(former state.Contribution, version record.Version, shares []state.Share) record.Version {
+// countsSince returns zero.
+func countsSince(former state.Contribution, version record.Version, shares []state.Share) record.Version {
 	switch {
 	case len(shares) == 0:
 		return record.Version{}

@@ -129,7 +129,12 @@ func (a *Aggregate) sharesOf(c *record.Change, image item.Image) (shares []share
 		return []share{s}, "", nil
 	}
 
-	list, ok := image.At(a.forEach)
+	return a.elementShares(scope)
+}
+
+// elementShares is sharesOf for the elements of an image: those of the list at a.forEach.
+func (a *Aggregate) elementShares(scope template.Scope) (shares []share, reason string, err error) {
+	list, ok := scope.Item.At(a.forEach)
 	switch {
 	case !ok || list.IsNull():
 		return nil, ReasonSparse, nil

@@ -126,7 +126,7 @@ func (w *aggregateWrite) writeRound(ctx context.Context, open []*itemChanges) (l
 	}
 
 	rs, err := w.store.Contribute(ctx, w.target, groupWrites(txs))
-	lostTxs, err := handleResults(txs, rs, err, "writes", w.failTransaction, w.settleTransaction)
+	lostTxs, err := handleResults(txs, rs, err, w.failTransaction, w.settleTransaction)
 	for _, tx := range lostTxs {
 		lost = append(lost, tx.items...)
 	}
@@ -179,12 +179,12 @@ func (w *aggregateWrite) planTransactions(
 		}
 
 		tx := shared
-		if c.alone || shared == nil || !w.fitsTransaction(shared, limit) {
+		if c.oneByOne || shared == nil || !w.fitsTransaction(shared, limit) {
 			tx = &transaction{deltas: w.newDeltas()}
 			txs = append(txs, tx)
 		}
 		tx.add(c, w.itemDeltas.deltas)
-		if !c.alone {
+		if !c.oneByOne {
 			shared = tx
 		}
 	}
@@ -242,7 +242,7 @@ func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
 	}
 	for _, c := range items {
 		if state.IsPermanent(err) {
-			c.alone = true
+			c.oneByOne = true
 		} else {
 			c.fail(&w.failed, err)
 		}
@@ -261,5 +261,5 @@ func (w *aggregateWrite) failChange(c *itemChanges, err error) {
 		return
 	}
 	d.Ops = append(d.Ops[:0], w.voidOp(d.Change, err))
-	c.alone = true
+	c.oneByOne = true
 }

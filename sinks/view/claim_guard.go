@@ -10,23 +10,11 @@ import (
 )
 
 // compareWithGuard decides the effect of a claim. It compares the claim with the guard g of the item, which records the
-// item's version and row:
-//
-//	the guard's version   the guard's row   the claim    outcome
-//	newer                 any               any          guardIsNewer
-//	the same, not void    none              any          durableWithoutRow
-//	the same, not void    a row             any          durableWithRow
-//	the same, void        none              void         durableWithoutRow
-//	the same, void        a row             void         durableWithRow
-//	the same, void        any               any other    guardChanges
-//	older, or no guard    none              no row       guardNotNeeded if idle and not void, else guardChanges
-//	older, or no guard    any               any          guardChanges otherwise
-//
-// idle means that the pending changes of the item in this Write request no row, and that their old images requested
-// none. A repair wrote a void guard, or a change that could not be mapped to a row.
+// item's version and row. A guard is void if a repair wrote it, or a change that could not be mapped to a row. idle
+// means that the pending changes of the item in this Write request no row, and that their old images requested none.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return guardComparison{
-		version: o.Claim.Version, requestsRows: o.Row != "", idle: idle,
+		version: o.Claim.Version, idle: idle,
 		storedVersion: g.Version, storedRows: g.Row != "", storedVoid: g.Void,
 		replacesSameVersion: g.Void && o.changeErr == nil,
 	}.outcome()
@@ -34,9 +22,8 @@ func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 
 // guardComparison compares a change with the guard or the contribution that is stored for its item.
 type guardComparison struct {
-	version      record.Version // version of the change
-	requestsRows bool           // the change requests rows
-	idle         bool           // the pending changes of the item request no rows, and their old images requested none
+	version record.Version // version of the change
+	idle    bool           // the pending changes of the item request no rows, and their old images requested none
 
 	storedVersion       record.Version // zero if nothing is stored
 	storedRows          bool           // the stored guard or contribution has rows
@@ -48,15 +35,14 @@ type guardComparison struct {
 func (c guardComparison) outcome() guardOutcome {
 	order := c.version.Compare(c.storedVersion)
 	isNewer := c.storedVersion.IsZero() || order > 0
-	concernsRows := c.requestsRows || c.storedRows || !c.idle
 	switch {
-	case isNewer && (concernsRows || c.storedVoid):
-		return guardChanges
-	case isNewer:
+	case isNewer && c.idle && !c.storedRows && !c.storedVoid:
 		return guardNotNeeded
+	case isNewer:
+		return guardChanges
 	case order < 0:
 		return guardIsNewer
-	case c.replacesSameVersion:
+	case c.replacesSameVersion: // the versions are the same from here on
 		return guardChanges
 	case c.storedRows:
 		return durableWithRow

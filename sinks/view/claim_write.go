@@ -86,8 +86,8 @@ func (w *claimWrite) unlock() {
 	}
 }
 
-// durableClaim is a stored claim on a row. Its result is set after the whole batch is stored, because only then it is
-// known whether the item owns the row.
+// durableClaim is a stored claim on a row. Its result is set after the whole batch is stored: only then the owner of
+// the row is known.
 type durableClaim struct {
 	attempt claimAttempt
 	row     state.Row
@@ -101,7 +101,7 @@ type guardedClaim struct {
 
 // writeRound tries each attempt once. It returns the attempts that were lost to other writers.
 func (w *claimWrite) writeRound(ctx context.Context, attempts []claimAttempt) (lost []claimAttempt, err error) {
-	claims, err := w.compareWithGuards(ctx, attempts)
+	claims, err := w.claimsToWrite(ctx, attempts)
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +127,9 @@ func (w *claimWrite) writeRound(ctx context.Context, attempts []claimAttempt) (l
 	return w.commit(ctx, ws, writing)
 }
 
-// compareWithGuards reads the guards of the attempts' items. It returns the claims that change their guards, and
-// handles all other attempts.
-func (w *claimWrite) compareWithGuards(ctx context.Context, attempts []claimAttempt) ([]guardedClaim, error) {
+// claimsToWrite reads the guards of the attempts' items. It returns the claims that change their guards, and handles
+// all other attempts.
+func (w *claimWrite) claimsToWrite(ctx context.Context, attempts []claimAttempt) ([]guardedClaim, error) {
 	items := keysOf(attempts, func(a claimAttempt) item.Key { return a.op.Claim.Source })
 	guards, err := w.store.Guards(ctx, w.sink.target.State(), items)
 	if err = checkCount(err, len(guards), len(items), "guards"); err != nil {
@@ -171,7 +171,7 @@ func (w *claimWrite) commit(
 			}
 		}
 	}
-	return handleResults(attempts, rs, err, "writes", w.onError,
+	return handleResults(attempts, rs, err, w.onError,
 		func(a claimAttempt, _ Result) { w.setDurable(a, a.op.Row) })
 }
 
@@ -186,7 +186,7 @@ func (w *claimWrite) setDurable(a claimAttempt, row state.Row) {
 		w.batch.settle(a.key, written, nil)
 		return
 	}
-	w.batch.excludeKey(a.key)
+	w.batch.keys[a.key].isClosed = true
 	w.durable = append(w.durable, durableClaim{a, row})
 }
 
@@ -216,9 +216,9 @@ func (w *claimWrite) settleDurable(ctx context.Context) error {
 	return nil
 }
 
-// readRows reads the claims on rows, except rows that this Write has read already. It reuses the memory of rows.
+// readRows reads the claims on rows, except rows that this Write has read already.
 func (w *claimWrite) readRows(ctx context.Context, rows []state.Row) error {
-	missing := rows[:0]
+	var missing []state.Row
 	for _, row := range rows {
 		if _, isRead := w.rowClaims[row]; row != "" && !isRead {
 			missing = append(missing, row)

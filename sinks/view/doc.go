@@ -44,8 +44,8 @@
 // redrive delivers the change again, and the change replaces the void tombstone or guard. So after a redrive of all
 // dead letters of an item, the rows are those of one ordered pass.
 //
-// A change is also dead-lettered if no row key can be made of its old image. Such a change is written, but it must be
-// redriven, too: after the item's preceding change, which is also in the dead letters.
+// A change is also dead-lettered if no row key can be made of its old image. It is written and dead-lettered. The
+// item's preceding change is redriven first.
 //
 // An item may have a row for each element of a list, a set or a map ([Options.ForEach]). Each row belongs to one
 // element of one item. The contribution of an item records which rows the item has at one version. It orders the writes

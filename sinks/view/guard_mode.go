@@ -40,7 +40,7 @@ func (o Options) guardMode() (mode GuardMode, escapedKeys []string) {
 	switch {
 	case slices.ContainsFunc(key, func(a Attribute) bool { return a.Template.HasKey() }):
 		return uniqueByItemKey, nil
-	case o.isUnique():
+	case o.namesIdentifyItem():
 		return uniqueByNames, nil
 	case slices.ContainsFunc(key, func(a Attribute) bool { return a.Template.Ambiguous() }):
 		return ambiguousKey, nil
@@ -48,7 +48,7 @@ func (o Options) guardMode() (mode GuardMode, escapedKeys []string) {
 
 	for _, a := range key {
 		for _, path := range a.Template.EscPaths() {
-			if name := keyAttribute(path); name != "" {
+			if name := wholeAttribute(path); name != "" {
 				escapedKeys = append(escapedKeys, name)
 			}
 		}
@@ -59,9 +59,9 @@ func (o Options) guardMode() (mode GuardMode, escapedKeys []string) {
 	return uniqueByEscapedKeys, escapedKeys
 }
 
-// isUnique reports whether the row key has all names of Unique, and Collision is the default. With any other rule for
-// collisions, items need guards.
-func (o Options) isUnique() bool {
+// namesIdentifyItem reports whether the row key has all names of Unique, and Collision is the default. With any other
+// rule for collisions, items need guards.
+func (o Options) namesIdentifyItem() bool {
 	deadLetters := cmp.Or(o.Collision, DeadLetterCollision) == DeadLetterCollision
 	if len(o.Unique) == 0 || !deadLetters {
 		return false
@@ -98,9 +98,9 @@ func (s *Sink) escapedKeysMode(c *record.Change) (mode GuardMode, missing string
 	return uniqueByEscapedKeys, ""
 }
 
-// keyAttribute returns the name of the attribute that a path selects, without brackets and quotes. It returns "" if the
-// path selects a part of an attribute.
-func keyAttribute(path string) string {
+// wholeAttribute returns the name of the attribute that a path selects, without brackets and quotes. It returns "" if
+// the path selects a part of an attribute.
+func wholeAttribute(path string) string {
 	p, err := item.ParsePath(path)
 	if err != nil {
 		return ""

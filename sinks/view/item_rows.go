@@ -40,9 +40,8 @@ import (
 //   - Backfill: its version is older than every version of the stream. If a change of the stream came first, the
 //     backfill is superseded. If the backfill came first, the change compares its rows with those of the backfill. A
 //     delete of an item that had rows stores its version even if the rows are not stored yet.
-//   - Repair: it keeps the version, and writes the rows and the contribution. A writer that read the contribution
-//     before the repair expects the former shares. If the repair changed the shares, the writer's transaction is lost.
-//     Otherwise the differences that the writer computed are still correct.
+//   - Repair: it keeps the version, and writes the rows and the contribution. If it changed the shares, a writer that
+//     read them before loses its transaction. Otherwise the differences that the writer computed are still correct.
 
 // ItemRowsOp replaces the stored rows of an item by the rows of its elements. After it, d.Ops has an [ElementRowOp] for
 // each of these rows. The ElementRowOps are only for display.

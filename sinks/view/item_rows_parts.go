@@ -1,6 +1,8 @@
 package view
 
 import (
+	"math"
+
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -19,7 +21,7 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 	storedRows := len(stored.Shares) > 0
 	writtenInPart := stored.Void && storedRows // the same version continues the write
 	return guardComparison{
-		version: o.Version, requestsRows: len(o.Rows) > 0, idle: idle,
+		version: o.Version, idle: idle,
 		storedVersion: stored.Version, storedRows: storedRows, storedVoid: stored.Void,
 		replacesSameVersion: writtenInPart || stored.Void && o.changeErr == nil,
 	}.outcome()
@@ -34,7 +36,10 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 // always sees it.
 func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (write state.ItemRowsWrite, last bool) {
 	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Expected: *stored}, actionsLeft: maxActions - 1,
-		bytesLeft: maxPartBytes, unlimited: maxActions == 0}
+		bytesLeft: maxPartBytes}
+	if maxActions == 0 {
+		p.actionsLeft, p.bytesLeft = math.MaxInt, math.MaxInt
+	}
 	p.setStored(stored.Shares)
 
 	requested := make(map[state.Row]bool, len(o.Rows))
@@ -68,7 +73,6 @@ type partBuilder struct {
 	w           state.ItemRowsWrite
 	actionsLeft int
 	bytesLeft   int
-	unlimited   bool
 	full        bool // the limits are reached, so the remaining actions follow in the next transaction
 
 	shares []state.Share     // shares of the rows that are stored after the transaction; zero for a removed row
@@ -89,10 +93,6 @@ func (p *partBuilder) reserve(size int) bool {
 	if p.full {
 		return false
 	}
-	if p.unlimited {
-		return true
-	}
-
 	isFirst := len(p.w.Puts)+len(p.w.Deletes) == 0
 	hasBytes := isFirst || size <= p.bytesLeft
 	if p.actionsLeft < 1 || !hasBytes {

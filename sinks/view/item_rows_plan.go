@@ -133,7 +133,7 @@ func (s *Sink) elementRow(
 		}
 	}
 	var buf keyBuffer
-	k, err := s.rowKey(scope, &buf)
+	k, err := s.buildRowKey(scope, &buf)
 	if err != nil || !k.exists() {
 		return nil, ReasonSparse, err
 	}

@@ -70,7 +70,7 @@ func (w *itemRowsWrite) writeRound(ctx context.Context, attempts []itemRowsAttem
 	}
 
 	rs, err := w.store.ReplaceItemRows(ctx, w.sink.target, ws)
-	return handleResults(writing, rs, err, "writes", w.onError, w.onSuccess)
+	return handleResults(writing, rs, err, w.onError, w.onSuccess)
 }
 
 func (w *itemRowsWrite) onError(a itemRowsAttempt, err error) {

@@ -15,9 +15,9 @@ type orderedOp interface {
 	*Op | *ClaimOp | *ItemRowsOp
 	orderKey() string
 	version() record.Version
-	noEffect() bool         // the change requests no row, and its old image requested no row
+	Idle() bool             // the change requests no row, and its old image requested no row
 	noEffectReason() string // reason for the outcome NoEffect
-	errAfterWrite() error   // error with which the change fails after its write is durable; nil if it succeeds
+	Err() error             // error with which the change fails after its write is durable; nil if it succeeds
 }
 
 // replaceableOp is an op that a store may refuse permanently. removalOp returns the op that removes the row instead;
@@ -53,7 +53,7 @@ type opEntry[O orderedOp] struct {
 	err      error
 }
 
-// opState is the progress of an op. The outcome of a delivery is the lowest state of its ops.
+// opState is the progress of an op. The outcome of a delivery is the first of these states that one of its ops has.
 type opState uint8
 
 const (
@@ -70,7 +70,7 @@ const (
 type keyOps struct {
 	first, last int  // indexes of batch.ops
 	triedOp     int  // index of the op in the current attempt
-	isSettled   bool // no op has to be tried any more
+	isClosed    bool // no op is tried any more
 }
 
 // addOps adds the ops of type O. The batch must be empty.
@@ -83,10 +83,7 @@ func (b *batch[O]) addOps(ds []pipeline.Delivery) {
 			}
 			if b.index == nil {
 				b.index = make(map[string]int, len(ds))
-			}
-			if b.ops == nil {
-				b.ops = make([]opEntry[O], 0, len(ds)+len(ds)/8)
-				b.keys = make([]keyOps, 0, len(ds)+len(ds)/8)
+				b.ops, b.keys = make([]opEntry[O], 0, len(ds)), make([]keyOps, 0, len(ds))
 			}
 			b.addOp(op, i)
 		}
@@ -135,25 +132,25 @@ func (p *batchPool[O]) put(b *batch[O]) {
 
 // attempt is the op of a key that the next round writes.
 type attempt[O orderedOp] struct {
-	key    int // index in batch.keys
-	op     O
-	joined bool // only for an Op: it is written in one transaction with the attempt before it
-	last   bool // only for an ItemRowsOp: its current transaction is its last one
+	key      int // index in batch.keys
+	op       O
+	endsMove bool // only for an Op: it is written in one transaction with the attempt before it
+	last     bool // only for an ItemRowsOp: its current transaction is its last one
 }
 
-// nextAttempts returns an attempt for each key that is not settled: its pending op with the highest version. The slice
+// nextAttempts returns an attempt for each key that is not closed: its pending op with the highest version. The slice
 // is valid until the next call.
 func (b *batch[O]) nextAttempts() []attempt[O] {
 	clear(b.attempts)
 	attempts := b.attempts[:0]
 	for k := range b.keys {
 		key := &b.keys[k]
-		if key.isSettled {
+		if key.isClosed {
 			continue
 		}
 		key.triedOp = b.newestPending(k)
 		if key.triedOp < 0 {
-			key.isSettled = true
+			key.isClosed = true
 			continue
 		}
 		attempts = append(attempts, attempt[O]{key: k, op: b.ops[key.triedOp].op})
@@ -164,10 +161,6 @@ func (b *batch[O]) nextAttempts() []attempt[O] {
 
 // newestPending returns the index of the pending op of key k with the highest version; -1 if no op is pending.
 func (b *batch[O]) newestPending(k int) int {
-	key := &b.keys[k]
-	if key.first == key.last && b.ops[key.first].state == pending { // most keys have one op
-		return key.first
-	}
 	newest := -1
 	for i := range b.pending(k) {
 		if newest < 0 || b.ops[i].op.version().Compare(b.ops[newest].op.version()) > 0 {
@@ -217,7 +210,7 @@ func (b *batch[O]) fail(k int, err error) {
 		b.ops[key.triedOp].state, b.ops[key.triedOp].err = failed, err
 		return
 	}
-	key.isSettled = true
+	key.isClosed = true
 	for i := range b.pending(k) {
 		b.ops[i].state, b.ops[i].err = failed, err
 	}
@@ -239,27 +232,18 @@ func (b *batch[O]) failLost(lost []attempt[O], lostRounds int) {
 // allNoEffect reports whether all pending ops of key k have no effect: no new image and no old image requests a row.
 func (b *batch[O]) allNoEffect(k int) bool {
 	for i := range b.pending(k) {
-		if !b.ops[i].op.noEffect() {
+		if !b.ops[i].op.Idle() {
 			return false
 		}
 	}
 	return true
 }
 
-// excludeKey excludes key k from the next attempts. The caller later sets its result with settle.
-func (b *batch[O]) excludeKey(k int) { b.keys[k].isSettled = true }
-
 // settle sets the result of the tried op of key k, and of the key's other pending ops, which need no write any more.
 // err is the error of a change that fails although its write is durable.
 func (b *batch[O]) settle(k int, state opState, err error) {
 	key := &b.keys[k]
-	key.isSettled = true
-	hasOneOp := key.first == key.last
-	if hasOneOp {
-		b.ops[key.first].state, b.ops[key.first].err = state, err
-		return
-	}
-
+	key.isClosed = true
 	triedVersion := b.ops[key.triedOp].op.version()
 	for i := range b.pending(k) {
 		entry := &b.ops[i]
@@ -298,7 +282,7 @@ func (e *opEntry[O]) failure() error {
 	if e.state == failed {
 		return e.err
 	}
-	return e.op.errAfterWrite()
+	return e.op.Err()
 }
 
 // setOutcome sets the outcome of a delivery: the lowest state of its ops. The outcome is not set if all ops failed, or

@@ -116,14 +116,8 @@ func (o Options) validate() error {
 
 	objections := map[string]string{reserved: "holds the row's version"} // why a name cannot be given, by name
 	for _, a := range append(o.key(), o.Attributes...) {
-		if a.Name == "" || a.Template == nil {
-			return errors.New("Attributes: each needs a name and a template")
-		}
-		if objection, ok := objections[a.Name]; ok {
-			return fmt.Errorf("attribute %q %s", a.Name, objection)
-		}
-		if strings.HasPrefix(a.Name, reserved) {
-			return fmt.Errorf("attribute %q: names that begin with %s are the store's", a.Name, reserved)
+		if err := a.checkName(objections); err != nil {
+			return err
 		}
 		objections[a.Name] = "is given twice"
 	}
@@ -133,6 +127,20 @@ func (o Options) validate() error {
 	default:
 		return fmt.Errorf("Collision is %q: it is %s, %s or %s", o.Collision, DeadLetterCollision, KeepFirst, KeepLast)
 	}
+}
+
+// checkName returns an error if the attribute is incomplete, or if its name cannot be given.
+func (a Attribute) checkName(objections map[string]string) error {
+	if a.Name == "" || a.Template == nil {
+		return errors.New("Attributes: each needs a name and a template")
+	}
+	if objection, ok := objections[a.Name]; ok {
+		return fmt.Errorf("attribute %q %s", a.Name, objection)
+	}
+	if strings.HasPrefix(a.Name, reserved) {
+		return fmt.Errorf("attribute %q: names that begin with %s are the store's", a.Name, reserved)
+	}
+	return nil
 }
 
 // validateShards returns an error if Shards cannot spread the row key. The key must identify the item: SK contains
@@ -154,7 +162,7 @@ func (o Options) validateShards() error {
 		return errs.New("PK has {@shard}, and Shards is 0: give the number of shards")
 	}
 
-	identifiesItem := hasSK && (o.SK.Template.HasKey() || o.isUnique() || o.ForEach != nil)
+	identifiesItem := hasSK && (o.SK.Template.HasKey() || o.namesIdentifyItem() || o.ForEach != nil)
 	if !identifiesItem {
 		return errs.New(
 			"PK has {@shard}, SK has no {@key}, the key not all names of Unique, and no ForEach is set: two items in different shards could not claim one row")

@@ -45,9 +45,6 @@ func (r *rowAbsence) Err() error { return r.changeErr }
 // item has a guard or a contribution.
 func (r *rowAbsence) Idle() bool { return r.idle }
 
-// noEffect, errAfterWrite and noEffectReason implement [orderedOp].
-func (r *rowAbsence) noEffect() bool         { return r.idle }
-func (r *rowAbsence) errAfterWrite() error   { return r.changeErr }
 func (r *rowAbsence) noEffectReason() string { return r.reason }
 
 // text returns the reason for people. sparse is the text for [ReasonSparse].
@@ -156,9 +153,9 @@ func timeOf(c *record.Change) time.Time {
 
 // hadNoRow reports whether the old image shows that the item requested no row before. If in doubt, it returns false.
 //
-// A change that requests no row either writes no guard for an item that has none. So items that are not in the view
-// cost no writes. The item needs no guard: a guard supersedes earlier changes that arrive later, from dead letters or
-// from a slow consumer, and the change before this one requests no row.
+// If the item requested no row before and requests none now, no guard is written for it. So items that are not in the
+// view cost no writes. The item needs no guard: a guard supersedes earlier changes that arrive later, from dead letters
+// or from a slow consumer, and the change before this one requests no row.
 func (s *Sink) hadNoRow(c *record.Change) bool {
 	if c.Old.Exists() {
 		var buf keyBuffer

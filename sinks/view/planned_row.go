@@ -92,10 +92,14 @@ func (o *Op) orderKey() string {
 	return o.rowText
 }
 
+// Err returns the error with which the change fails after its write is durable; nil if the change succeeds.
+func (o *Op) Err() error { return o.changeErr }
+
+// Idle returns false: a change without effect has no Op.
+func (o *Op) Idle() bool { return false }
+
 func (o *Op) version() record.Version { return o.Mutation.Version }
-func (o *Op) noEffect() bool          { return false }
 func (o *Op) noEffectReason() string  { return "" }
-func (o *Op) errAfterWrite() error    { return o.changeErr }
 
 // removalOp returns the op that puts a void tombstone ([Mutation.Void]). It is written if the store refuses the row
 // permanently. If the op is not an update, no older row of the item is at the key, and removalOp returns nil. It also

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Repairer is implemented by a [Store] that can repair rows. A repair replaces a row after a comparison found that the
@@ -38,6 +39,47 @@ func (r *RowRepair) Version() record.Version {
 		return r.Expected.Version
 	}
 	return r.Next.Version
+}
+
+// ApartRepair says what a repair expects and writes if tombstones are apart from their rows.
+type ApartRepair struct {
+	Lost      bool             // the tombstone apart is not as the repair expects it
+	AtKey     StoredRow        // row or tombstone that must be stored at the row's key
+	Version   record.Version   // version of the repaired row or tombstone
+	Tombstone *state.Tombstone // tombstone that is apart after the repair; nil if there is none
+}
+
+// Apart returns what a repair expects and writes. stored is the tombstone apart; nil if there is none. If it stays, it
+// is ApartRepair.Tombstone. The error means that the version of the stored tombstone is damaged.
+func (r *RowRepair) Apart(stored *state.Tombstone) (a ApartRepair, err error) {
+	var storedVersion record.Version // zero is older than each version
+	if stored != nil {
+		if storedVersion, err = record.ParseVersion(stored.Version); err != nil {
+			return a, err
+		}
+	}
+	expectsApart := r.Expected.Tombstone && !r.Expected.InPlace
+	if expectsApart {
+		a.Lost = storedVersion != r.Expected.Version
+	} else {
+		// StoredRows does not look for a tombstone apart if it finds a row, so the repair accepts any.
+		a.Lost = stored != nil && !r.Expected.Exists
+		a.AtKey = r.Expected
+	}
+
+	// The repair keeps the version, unless the tombstone has a newer one.
+	a.Version, a.Tombstone = r.Version(), stored
+	rowIsOlder := stored != nil && storedVersion.Compare(a.Version) >= 0 // older than the tombstone, or the same version
+	if rowIsOlder {
+		a.Version = storedVersion
+	}
+	switch {
+	case r.Next.Tombstone && (expectsApart || !rowIsOlder):
+		a.Tombstone = r.Next.TombstoneAt(a.Version)
+	case !r.Next.Tombstone && rowIsOlder:
+		a.Tombstone = nil
+	}
+	return a, nil
 }
 
 // Matches reports whether r and s are equal. It does not compare owners, expiry and revisions.

@@ -54,7 +54,7 @@ func (a *Aggregate) RepairContribution(
 	if !stored.Version.IsZero() {
 		version = stored.Version
 	}
-	next := state.Contribution{Version: version, Since: sinceVersion(stored, version, shares), Shares: shares,
+	next := state.Contribution{Version: version, Since: countsSince(stored, version, shares), Shares: shares,
 		Void: flippedVoid(stored.Version, stored.Void)}
 
 	c := itemChanges{key: source, stored: stored, next: next, changes: []contributionChange{{from: stored, to: next}}}

@@ -23,10 +23,9 @@ func TestRetention(t *testing.T) {
 		of      state.Retention
 		refuses bool
 	}{
-		"an old store":              {state.Retention{StoreAge: state.StoreAge{Born: now.Add(-2 * keep), Forgets: true}}, true},
-		"a young store":             {state.Retention{StoreAge: state.StoreAge{Born: now.Add(-keep / 2), Forgets: true}}, false},
-		"a store without an end":    {state.Retention{StoreAge: state.StoreAge{Born: now.Add(-2 * keep)}}, false},
-		"a rebuild of an old store": {state.Retention{StoreAge: state.StoreAge{Born: now.Add(-2 * keep), Forgets: true}, Rebuild: true}, false},
+		"an old store":           {state.Retention{StoreAge: state.StoreAge{Born: now.Add(-2 * keep), Forgets: true}}, true},
+		"a young store":          {state.Retention{StoreAge: state.StoreAge{Born: now.Add(-keep / 2), Forgets: true}}, false},
+		"a store without an end": {state.Retention{StoreAge: state.StoreAge{Born: now.Add(-2 * keep)}}, false},
 	} {
 		own := byStatus(t, newShelf())
 		own.Retention = test.of

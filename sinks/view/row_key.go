@@ -51,9 +51,9 @@ func (p *keyBufferPool) put(buffers *[2]keyBuffer) { p.pool.Put(buffers) }
 // lengthPrefix is the number of bytes at the start of a row key's text that hold the length of the first part.
 const lengthPrefix = binary.MaxVarintLen16
 
-// rowKey builds the row key of an item, in buf if buf is large enough. If a part is missing, the item is sparse, and
-// rowKey returns the zero rowKey.
-func (s *Sink) rowKey(scope *template.Scope, buf *keyBuffer) (rowKey, error) {
+// buildRowKey builds the row key of an item, in buf if buf is large enough. If a part is missing, the item is sparse,
+// and the result is the zero rowKey.
+func (s *Sink) buildRowKey(scope *template.Scope, buf *keyBuffer) (rowKey, error) {
 	text := buf[:lengthPrefix]
 	clear(text)
 	pk, sk, text, err := s.appendKeyParts(text, scope, maxPartitionKey)

@@ -96,8 +96,8 @@ func firstHead(heads []sourceHead, reverse bool) (first *sourceHead) {
 	return first
 }
 
-// comesBefore reports whether the row of h comes before the row of earlier, whose source precedes the source of h. Rows
-// with the same key are in the order of their sources, or in reverse.
+// comesBefore reports whether the row of h comes before the row of earlier. earlier is of an earlier source, so with
+// equal keys it comes first, or last in reverse.
 func (h *sourceHead) comesBefore(earlier *sourceHead, reverse bool) bool {
 	order := h.key.compare(earlier.key)
 	if reverse {

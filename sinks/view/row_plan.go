@@ -43,46 +43,52 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	return s.planRow(d)
 }
 
-// planRow compares the location of the item's row before the change with its location after the change.
-//
-// If no row can be made of an image of the change, the change is dead-lettered, and it is redriven after the settings
-// are corrected. Until then:
-//
-//   - If no row can be made of the new image, a void tombstone ([Mutation.Void]) replaces the item's row, even if the
-//     row key stays the same. The change fails after the tombstone is durable. The tombstone is needed because the next
-//     change cannot remove the row: its old image is this new image, which cannot be mapped to a row.
-//   - If no row can be made of the old image, the change that wrote this image removed the row and is in the dead
-//     letters. So this change is planned as if there was no row. But if the row key of the old image is known, a
-//     tombstone is put at this key. Without the tombstone, a redrive of the earlier change would put a row there that
-//     nothing removes. If the row key is unknown, this change is dead-lettered too, so that it is redriven after the
-//     earlier change.
+// planRow compares the location of the item's row before the change with its location after the change. If no row can
+// be made of an image, the change is dead-lettered, and it is redriven after the settings are corrected.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
 	buffers := s.keyBuffers.get()
 	defer s.keyBuffers.put(buffers)
 	before, oldErr := s.locationBefore(c, &buffers[0])
-	if oldErr != nil && !c.Old.Exists() {
+	isOldMissing := oldErr != nil && !c.Old.Exists()
+	if isOldMissing {
 		return oldErr
 	}
-
-	changeErr := s.planRowAfter(d, &before, &buffers[1])
-	if changeErr != nil && !c.New.Exists() {
-		return changeErr
-	}
-	if changeErr != nil {
-		d.Ops = d.Ops[:0]
-		if before.reason == "" {
-			s.addTombstone(d, Leave, &before.key)
-			d.Ops[0].(*Op).Mutation.Void = true
-		}
-		return failAfterWrite(d, changeErr)
-	}
-	if before.keyUnknown {
-		return failAfterWrite(d,
-			errs.Errorf(
-				"the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again after that one: redrive both. The image before: %w", oldErr))
+	newErr := s.planRowAfter(d, &before, &buffers[1])
+	isNewMissing := newErr != nil && !c.New.Exists()
+	switch {
+	case isNewMissing:
+		return newErr
+	case newErr != nil:
+		return s.planVoid(d, &before, newErr)
+	case oldErr != nil:
+		return planWithoutOld(d, &before, oldErr)
 	}
 	return nil
+}
+
+// planVoid replaces the item's row by a void tombstone ([Mutation.Void]), because no row can be made of the new image.
+// It does so even if the row key stays the same: the next change cannot remove the row, because its old image is this
+// new image. The change fails with err after the tombstone is durable.
+func (s *Sink) planVoid(d *pipeline.Delivery, before *rowLocation, err error) error {
+	d.Ops = d.Ops[:0]
+	if before.reason == "" {
+		s.addTombstone(d, Leave, &before.key)
+		d.Ops[0].(*Op).Mutation.Void = true
+	}
+	return failAfterWrite(d, err)
+}
+
+// planWithoutOld ends the plan of a change if no row can be made of its old image. The change that wrote this image
+// removed the row then, and is in the dead letters. If the row key of the old image is known, the plan has a tombstone
+// at this key: without it, a redrive of the earlier change would put a row there that nothing removes. If the key is
+// unknown, this change fails with err after its ops are durable, so that it is redriven after the earlier change.
+func planWithoutOld(d *pipeline.Delivery, before *rowLocation, err error) error {
+	if !before.keyUnknown {
+		return nil
+	}
+	return failAfterWrite(d, errs.Errorf("the change is written, and the one before it is in dead letters, since no row can "+
+		"be made of its image; it must come again after that one: redrive both. The image before: %w", err))
 }
 
 // planRowAfter plans the ops that move the item's row from its location before the change to its location after the
@@ -146,7 +152,7 @@ func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, er
 		return rowLocation{reason: noItem}, nil
 	case s.fixedKey:
 		// The row may not exist, but its key is known.
-		key, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys, Shards: s.shards}, buf)
+		key, err := s.buildRowKey(&template.Scope{Change: c, Item: c.Keys, Shards: s.shards}, buf)
 		if err != nil && c.Inserted() {
 			return rowLocation{reason: noItem}, nil // if an item with this key expired before, it had no row either
 		}
@@ -171,7 +177,7 @@ func (s *Sink) locationAfter(c *record.Change, buf *keyBuffer) (rowLocation, err
 }
 
 // locateRow returns the location of an image's row. If the condition cannot be evaluated, or no row key can be made,
-// the image has no row, and locateRow returns an error. If a row key can be made nevertheless, the location has it.
+// locateRow returns an error. The location has the row key whenever one can be made, also with an error.
 func (s *Sink) locateRow(c *record.Change, image item.Image, buf *keyBuffer) (rowLocation, error) {
 	var conditionErr error
 	if s.when != nil {
@@ -182,7 +188,7 @@ func (s *Sink) locateRow(c *record.Change, image item.Image, buf *keyBuffer) (ro
 		conditionErr = err
 	}
 
-	key, err := s.rowKey(&template.Scope{Change: c, Item: image, Shards: s.shards}, buf)
+	key, err := s.buildRowKey(&template.Scope{Change: c, Item: image, Shards: s.shards}, buf)
 	switch {
 	case err != nil:
 		return rowLocation{reason: ReasonSparse, keyUnknown: true}, cmp.Or(conditionErr, err)

@@ -115,22 +115,21 @@ func (p Partition) parseCursor(text string) (position, error) {
 // Limit. So a query reads only a few rows more than it yields, if the rows are spread evenly. Without a Limit, a page
 // has at least 25 rows, and the first pages together have 1,000.
 func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Seq2[Row, error] {
-	return func(yield func(Row, error) bool) {
+	return seq.Lazy(func() (iter.Seq2[Row, error], error) {
 		shards, err := p.openShards(r, q)
 		if err == nil {
 			err = readInParallel(ctx, len(shards), func(ctx context.Context, i int) error { return shards[i].fill(ctx) })
 		}
 		if err != nil {
-			yield(Row{}, err)
-			return
+			return nil, err
 		}
 
 		sources := make([]pullRows, len(shards))
 		for i := range shards {
 			sources[i] = func() (Row, error, bool) { return shards[i].next(ctx) }
 		}
-		seq.Limit(mergeRows(sources, bySortKey, q.Reverse), q.Limit)(yield)
-	}
+		return seq.Limit(mergeRows(sources, bySortKey, q.Reverse), q.Limit), nil
+	})
 }
 
 // The numbers of rows in pages, for a query without a limit.
@@ -184,8 +183,8 @@ func (q PartitionQuery) startsAfter(sk item.Value) bool {
 	return opposite.Ends(sk)
 }
 
-// includes reports whether a query that has yielded all rows up to the position p has also yielded the row of shard
-// with the sort key of p. Rows with equal sort keys are yielded in the order of their shards, or in reverse.
+// includes reports whether the row of shard with the sort key of p was already yielded when the query stood at p. Rows
+// with equal sort keys are yielded in the order of their shards, or in reverse.
 func (p position) includes(shard int, reverse bool) bool {
 	if reverse {
 		return shard >= p.shard

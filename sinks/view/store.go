@@ -27,9 +27,13 @@ type Target struct {
 	Birth string
 
 	// RefuseOtherItem protects rows whose key should identify the item, although another item could have the same key.
-	// If it is set, a write of a row fails with a [CollisionError] in two cases: the stored row belongs to another
-	// item, whatever the versions, or the stored tombstone belongs to another item and is not older. A write of a
-	// tombstone is superseded if the stored row belongs to another item. Default: only one item can have a row's key.
+	// If it is set, there are three rules:
+	//
+	//   - A write of a row fails with a [CollisionError] if the stored row belongs to another item.
+	//   - So it does if the stored tombstone belongs to another item and is not older.
+	//   - A write of a tombstone is superseded if the stored row belongs to another item.
+	//
+	// Default: only one item can have a row's key.
 	RefuseOtherItem bool
 
 	// InPlace means that the tombstones of rows that guard themselves are at the rows' keys. Default: they are in the

@@ -155,7 +155,7 @@ func (w *rowsWrite) nextAttempts() []attempt[*Op] {
 // writeRound tries each attempt once. No attempt is lost, because each mutation compares versions in the store.
 func (w *rowsWrite) writeRound(ctx context.Context, attempts []attempt[*Op]) (lost []attempt[*Op], _ error) {
 	rs, err := w.sink.store.Apply(ctx, w.sink.target, hintedMutations(w.batch, attempts))
-	return handleResults(attempts, rs, err, "mutations", w.onError, w.onSuccess)
+	return handleResults(attempts, rs, err, w.onError, w.onSuccess)
 }
 
 func (w *rowsWrite) onError(a attempt[*Op], err error) {

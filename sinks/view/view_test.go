@@ -146,17 +146,18 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 		if !ok && !t.InPlace {
 			old, ok = s.apart[aside]
 		}
+		replaces := old.Version.Compare(m.Version) < 0 || old.Version == m.Version && old.Void && !m.Void
 		if ok && t.RefuseOtherItem && old.Source != m.Source {
 			if m.Tombstone && !old.Tombstone {
 				rs[i].Superseded = true
 				continue
 			}
-			if !m.Tombstone && (!old.Tombstone || old.Version.Compare(m.Version) >= 0) {
+			if !m.Tombstone && (!old.Tombstone || !replaces) {
 				rs[i].Err = &view.CollisionError{View: t.View, Owner: old.Source, Source: m.Source, NotIdentified: true}
 				continue
 			}
 		}
-		if ok && old.Version.Compare(m.Version) >= 0 && (old.Version != m.Version || !old.Void || m.Void) {
+		if ok && !replaces {
 			rs[i].Superseded = old.Version != m.Version
 			continue
 		}

@@ -12,7 +12,7 @@ func hintedMutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
 	for _, a := range attempts {
 		m := a.op.Mutation
 		m.LikelyNew = m.LikelyNew || !m.Tombstone && mayBeMissing(b, a.key)
-		m.EndsMove = a.joined
+		m.EndsMove = a.endsMove
 		b.mutations = append(b.mutations, m)
 	}
 	return b.mutations
@@ -21,9 +21,6 @@ func hintedMutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
 // mayBeMissing reports whether the row of key k may be missing although its newest change updates it. This is the case
 // if an earlier change of the batch creates or removes the row.
 func mayBeMissing(b *batch[*Op], k int) bool {
-	if b.keys[k].first == b.keys[k].last {
-		return false
-	}
 	for i := range b.pending(k) {
 		if m := &b.ops[i].op.Mutation; m.LikelyNew || m.Tombstone {
 			return true
@@ -58,7 +55,7 @@ func joinMoves(b *batch[*Op], attempts []attempt[*Op]) []attempt[*Op] {
 		}
 		joined = append(joined, a)
 		if oldRow, ok := oldRows[delivery]; ok && a.op.Step == MoveTo {
-			oldRow.joined = true
+			oldRow.endsMove = true
 			joined = append(joined, oldRow)
 		}
 	}

@@ -37,12 +37,11 @@ func runRounds[T any](
 
 // handleResults handles the results of one call of a store, which wrote ws. It calls onError for each write that
 // failed, and onSuccess for each write that succeeded. It returns the writes that were lost to other writers. callErr
-// is the error of the whole call; if it is not nil, handleResults only returns it. plural names the writes in errors,
-// such as "rows".
+// is the error of the whole call; if it is not nil, handleResults only returns it.
 func handleResults[T any](
-	ws []T, rs []Result, callErr error, plural string, onError func(T, error), onSuccess func(T, Result),
+	ws []T, rs []Result, callErr error, onError func(T, error), onSuccess func(T, Result),
 ) (lost []T, _ error) {
-	if err := checkCount(callErr, len(rs), len(ws), plural); err != nil {
+	if err := checkCount(callErr, len(rs), len(ws), "writes"); err != nil {
 		return nil, err
 	}
 	for i, r := range rs {

@@ -30,22 +30,22 @@ func tableName(sink string) string {
 // hiveIdentifier quotes a name for statements that create tables. Quotes allow reserved words and leading underscores.
 func hiveIdentifier(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// identifier quotes a name in queries and views.
-func identifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+// sqlIdentifier quotes a name in queries and views.
+func sqlIdentifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // hiveText quotes a text for statements that create tables.
 func hiveText(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// quoteText quotes a text in queries and views.
-func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// sqlText quotes a text in queries and views.
+func sqlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // hiveName returns a name with its database, for statements that create tables.
 func (t *table) hiveName(name string) string { return t.qualified(name, hiveIdentifier) }
 
 // sqlName returns a name with its database, for queries and views.
-func (t *table) sqlName(name string) string { return t.qualified(name, identifier) }
+func (t *table) sqlName(name string) string { return t.qualified(name, sqlIdentifier) }
 
 // qualified returns the quoted name, after the quoted database if there is one.
 func (t *table) qualified(name string, quote func(string) string) string {

@@ -20,10 +20,10 @@ var commonColumns = []column{
 func (t *table) viewColumns() []string {
 	var names []string
 	for _, c := range commonColumns {
-		names = append(names, identifier(c.name))
+		names = append(names, sqlIdentifier(c.name))
 	}
 	for _, c := range t.Columns {
-		names = append(names, identifier(c.Name))
+		names = append(names, sqlIdentifier(c.Name))
 	}
 	return append(names, t.folders("")...)
 }
@@ -33,19 +33,19 @@ func (t *table) folders(kind string) []string {
 	var names []string
 	for _, p := range t.partitions {
 		if kind == "" || p.kind == kind {
-			names = append(names, identifier(p.column))
+			names = append(names, sqlIdentifier(p.column))
 		}
 	}
 	return names
 }
 
-// identity is the SQL expression that identifies a change of an item, usually by its version. Kinesis may deliver a
-// change twice with different sequence numbers. So creation time and event id identify a change from Kinesis.
-const identity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END`
+// changeIdentity is the SQL expression that identifies a change of an item, usually by its version. Kinesis may deliver
+// a change twice with different sequence numbers. So creation time and event id identify a change from Kinesis.
+const changeIdentity = `CASE WHEN "version" LIKE 'k%' THEN substr("version", 1, 17) || coalesce(nullif("event_id", ''), "version") ELSE "version" END`
 
 // distinctView returns the view that has each version of an item once.
 func (t *table) distinctView() Statement {
-	sameChange := append([]string{`"table"`, `"key"`, identity}, t.folders("")...)
+	sameChange := append([]string{`"table"`, `"key"`, changeIdentity}, t.folders("")...)
 	notes := []string{"Each version of an item once: objects repeat what was delivered again."}
 	if len(t.partitions) > 0 {
 		notes = append(notes,
@@ -74,7 +74,7 @@ func (t *table) currentView() (view Statement, ok bool) {
 			strings.Join(injected, ", ")))
 	}
 	query := t.numberedQuery(sameItem, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once"))
-	return t.view("__current", notes, query, `"#" = 1 AND "kind" = `+quoteText(string(archive.AnyChange))), true
+	return t.view("__current", notes, query, `"#" = 1 AND "kind" = `+sqlText(string(archive.AnyChange))), true
 }
 
 // view returns the statement that creates a view of the rows of a query that match the condition.
@@ -105,7 +105,7 @@ func (t *table) changes() string {
 		return t.sqlName(t.name)
 	case t.Images == archive.PlainJSON:
 		for _, c := range commonColumns {
-			column := identifier(c.name)
+			column := sqlIdentifier(c.name)
 			if c.name == "time" {
 				column = utcTimestamp(`from_iso8601_timestamp("time")`) + ` AS "time"`
 			}

@@ -21,12 +21,14 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/fingerprint"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -57,7 +59,7 @@ var (
 )
 
 // temporary is the folder of unfinished files. No object has this path.
-const temporary = "~tmp"
+const temporary = inputs.UnfinishedFolder
 
 // abandoned is the age from which on an unfinished file counts as left by a crash.
 const abandoned = time.Hour
@@ -203,7 +205,16 @@ func (s *Store) makeFolder(path string) error {
 }
 
 // Get opens one file.
-func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
+func (s *Store) Get(_ context.Context, name string) (io.ReadCloser, error) {
+	f, err := s.open(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// open opens the file of an object.
+func (s *Store) open(name string) (*os.File, error) {
 	f, err := os.Open(filepath.Join(s.dir, pathOf(name)))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -216,26 +227,22 @@ func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 
 // List implements [archive.Lister]. It lists all files before it yields the first one.
 func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info, error] {
-	return func(yield func(archive.Info, error) bool) {
+	return seq.Lazy(func() (iter.Seq2[archive.Info, error], error) {
 		infos, err := s.list(ctx, prefix)
 		if err != nil {
-			yield(archive.Info{}, fmt.Errorf("archive: list %s: %w", s.dir, err))
-			return
+			return nil, fmt.Errorf("archive: list %s: %w", s.dir, err)
 		}
-		for _, info := range infos {
-			if !yield(info, nil) {
-				return
-			}
-		}
-	}
+		return seq.Of(infos, nil), nil
+	})
 }
 
 // list returns all objects whose names start with prefix, sorted by name.
 func (s *Store) list(ctx context.Context, prefix string) ([]archive.Info, error) {
 	var infos []archive.Info
-	err := filepath.WalkDir(s.dir, func(path string, e fs.DirEntry, err error) error {
+	root := s.dir + string(filepath.Separator) // otherwise a link to a folder is not followed
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && (path != s.dir || s.lookOnly):
+		case errors.Is(err, fs.ErrNotExist) && (path != root || s.lookOnly):
 			return nil // removed after its folder was read, or not there
 		case err != nil:
 			return err
@@ -253,10 +260,10 @@ func (s *Store) list(ctx context.Context, prefix string) ([]archive.Info, error)
 			return err
 		}
 		file, err := e.Info()
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		infos = append(infos, archive.Info{Name: name, Size: file.Size(), Modified: file.ModTime()})

@@ -81,6 +81,23 @@ func TestObjects(t *testing.T) {
 	}
 }
 
+// A store whose folder is a link has the objects of the real folder.
+func TestLinkedFolder(t *testing.T) {
+	path := t.TempDir()
+	open(t, path)
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, link)
+	if err := s.Put(t.Context(), archive.Object{Name: "a/b.json", Body: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := names(t, s, "a/"); !slices.Equal(got, []string{"a/b.json"}) {
+		t.Errorf("the linked folder has the objects %q", got)
+	}
+}
+
 // A file is replaced only if it has the content that Describe returned, even if that content is empty.
 func TestReplace(t *testing.T) {
 	s := open(t, t.TempDir())

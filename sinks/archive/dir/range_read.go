@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/tablewake/tablewake/sinks/archive"
 )
@@ -16,12 +13,9 @@ var _ archive.Ranger = (*Store)(nil)
 
 // GetRange implements [archive.Ranger].
 func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.ReadCloser, int64, error) {
-	f, err := os.Open(filepath.Join(s.dir, pathOf(name)))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, fmt.Errorf("%s: %w", name, archive.ErrNoObject)
-	}
+	f, err := s.open(name)
 	if err != nil {
-		return nil, 0, fmt.Errorf("archive: read %s: %w", name, err)
+		return nil, 0, err
 	}
 	info, err := f.Stat()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -143,26 +144,41 @@ func (b *body) Read(p []byte) (int, error) {
 		if err == nil {
 			continue
 		}
-
-		// the connection broke
-		b.disconnect()
-		if b.ctx.Err() != nil {
-			return 0, context.Cause(b.ctx)
-		}
-		b.failures++
-		if b.failures > maxFailures {
-			return 0, pipeline.Transient(errs.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name,
-				b.next, b.end, b.failures))
-		}
-		wait := pipeline.Backoff{}.Delay(b.failures-1, 0)
-		b.store.o.OnRetry(errs.Errorf("archive: read %s: broken off at byte %d of %d", b.name, b.next, b.end), wait)
-		if err := pipeline.Sleep(b.ctx, wait); err != nil {
+		if err := b.waitAfterBreak(err); err != nil {
 			return 0, err
 		}
 	}
 }
 
-// readAfterEnd reads once more after the last byte, because the SDK then reports a wrong checksum.
+// waitAfterBreak closes the connection, which broke with readErr, and waits before the next one. It returns an error if
+// there is to be no other connection.
+func (b *body) waitAfterBreak(readErr error) error {
+	b.disconnect()
+	if b.ctx.Err() != nil {
+		return context.Cause(b.ctx)
+	}
+	b.failures++
+	if b.failures > maxFailures {
+		return b.brokenError(readErr)
+	}
+	wait := pipeline.Backoff{}.Delay(b.failures-1, 0)
+	b.store.o.OnRetry(errs.Errorf("archive: read %s: broken off at byte %d of %d", b.name, b.next, b.end), wait)
+	return pipeline.Sleep(b.ctx, wait)
+}
+
+// brokenError returns the error after too many broken connections in a row. err is that of the last one. If the answer
+// ended too early, the server has only a part of the object: no retry brings the rest.
+func (b *body) brokenError(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errs.Errorf("archive: read %s: the server sends it up to byte %d and not to byte %d, so it is %w", b.name,
+			b.next, b.end, inputs.ErrCut)
+	}
+	return pipeline.Transient(errs.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name,
+		b.next, b.end, b.failures))
+}
+
+// readAfterEnd reads once more after the last byte, because the SDK then reports a wrong checksum. A retry would read
+// the same bytes, so the error is permanent.
 func (b *body) readAfterEnd(p []byte) (int, error) {
 	if b.stream == nil || len(p) == 0 {
 		return 0, io.EOF
@@ -170,7 +186,8 @@ func (b *body) readAfterEnd(p []byte) (int, error) {
 	_, err := b.stream.Read(p[:1])
 	b.disconnect()
 	if err != nil && !errors.Is(err, io.EOF) && strings.Contains(err.Error(), "checksum did not match") {
-		return 0, pipeline.Transient(errs.Errorf("archive: read %s: its bytes do not match its checksum", b.name))
+		return 0, errs.Errorf(
+			"archive: read %s: its bytes do not match its checksum, so it is damaged: restore it, and repeat the command", b.name)
 	}
 	return 0, io.EOF
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -16,6 +17,7 @@ import (
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 	"github.com/tablewake/tablewake/test/server"
@@ -99,22 +101,28 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	}
 }
 
-// If the answers bring no byte of the body, reading ends with an error that can be retried.
+// If the answers bring no byte of the body, reading ends. The error can be retried if the connection broke. If the
+// server ended the answers too early, the object is cut, and the error says so.
 func TestABodyThatStaysAway(t *testing.T) {
 	t.Parallel()
-	var cuts atomic.Int64
-	client := clientOf(t, server.S3().Endpoint(t), cutting(0, &cuts, io.ErrUnexpectedEOF))
-	s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client)})
-	put(t, s, "a.json", "0123456789")
-	cuts.Store(1000)
-	r, err := s.Get(t.Context(), "a.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	_, err = io.ReadAll(r)
-	if _, again := pipeline.Retryable(err); !again || !strings.Contains(err.Error(), "byte 0 of 10") {
-		t.Errorf("error %v", err)
+	for with, isCut := range map[error]bool{io.ErrUnexpectedEOF: true, syscall.ECONNRESET: false} {
+		var cuts atomic.Int64
+		client := clientOf(t, server.S3().Endpoint(t), cutting(0, &cuts, with))
+		s := open(t, s3.Options{Client: client, Bucket: newBucket(t, client)})
+		put(t, s, "a.json", "0123456789")
+		cuts.Store(1000)
+		r, err := s.Get(t.Context(), "a.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.ReadAll(r)
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		_, again := pipeline.Retryable(err)
+		if again == isCut || errors.Is(err, inputs.ErrCut) != isCut || !strings.Contains(err.Error(), "a.json: ") {
+			t.Errorf("%v: error %v", with, err)
+		}
 	}
 }
 
@@ -180,7 +188,7 @@ func TestAnObjectThatIsReplacedMeanwhile(t *testing.T) {
 	}
 }
 
-// If an answer is damaged on its way, the checksum detects this, and the error can be retried.
+// If an object is damaged, the checksum detects this. A retry would read the same bytes.
 func TestADamagedAnswer(t *testing.T) {
 	t.Parallel()
 	var damage atomic.Bool
@@ -204,7 +212,7 @@ func TestADamagedAnswer(t *testing.T) {
 	}
 	defer r.Close()
 	_, err = io.ReadAll(r)
-	if _, again := pipeline.Retryable(err); !again || !strings.Contains(err.Error(), "checksum") {
+	if _, again := pipeline.Retryable(err); again || err == nil || !strings.Contains(err.Error(), "a.json: its bytes do not match its checksum") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -93,6 +94,76 @@ func TestADamagedObjectIsReplaced(t *testing.T) {
 			})
 		}
 	}
+}
+
+// shortened returns a transport that shows only the first 30 bytes of each object while it is on, with the metadata and
+// the checksum of the whole object. A replacement turns it off.
+func shortened(on *atomic.Bool) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.Header.Get("If-Match") != "" && r.Method == http.MethodPut {
+				on.Store(false)
+			}
+			resp, err := next.RoundTrip(r)
+			isObject := strings.Contains(r.URL.Path, "/changes/") && (r.Method == http.MethodGet || r.Method == http.MethodHead)
+			if err != nil || !on.Load() || !isObject || resp.StatusCode != http.StatusOK {
+				return resp, err
+			}
+			resp.ContentLength = 30
+			resp.Header.Set("Content-Length", "30")
+			if r.Method == http.MethodGet {
+				resp.Body = struct {
+					io.Reader
+					io.Closer
+				}{io.LimitReader(resp.Body, 30), resp.Body}
+			}
+			return resp, nil
+		})
+	}
+}
+
+// A server may have less of an object than its metadata says. Reading names the object. A sink that writes the changes
+// again replaces it, and does not retry to read it.
+func TestAnObjectThatIsCutUnderItsMetadata(t *testing.T) {
+	t.Parallel()
+	key, err := template.Parse("{@key}/{@version}.json", template.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []archive.Options{{}, {Layout: archive.PerItem, Key: key}} {
+		var isCut atomic.Bool
+		client := clientOf(t, server.S3().Endpoint(t), shortened(&isCut))
+		store := open(t, s3.Options{Client: client, Bucket: newBucket(t, client)})
+		o.Store, o.Prefix = store, "changes/"
+		sink, err := archive.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := func() {
+			t.Helper()
+			page := record.NewDecoder(record.DecoderOptions{}).DecodeLines([]byte(`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"PK":{"S":"a"}}},` +
+				`"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"}`))
+			ds := []pipeline.Delivery{{Change: &page.Changes[0]}}
+			if err := errors.Join(sink.Plan(&ds[0]), sink.Write(t.Context(), ds)); err != nil {
+				t.Error(o.Layout, o.Format, err)
+			}
+		}
+		write()
+		name := names(t, store, "changes/")[0]
+		isCut.Store(true)
+		if _, err := replayed(t, store); err == nil || pipelineRetries(err) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s %s: read: %v", o.Layout, o.Format, err)
+		}
+		write()
+		if got, err := replayed(t, store); err != nil || isCut.Load() || len(got) != 1 {
+			t.Errorf("%s %s: read back %q (%v)", o.Layout, o.Format, got, err)
+		}
+	}
+}
+
+func pipelineRetries(err error) bool {
+	_, retryable := pipeline.Retryable(err)
+	return retryable
 }
 
 // If a role may not decrypt the checksum of an object, Describe returns the object without it.

@@ -38,10 +38,10 @@ func (f Files) Fingerprint(_ context.Context, pipeline, sink string) (state.Fing
 	}
 	var p state.Fingerprint
 	if err == nil {
-		err = json.Unmarshal(b, &p)
+		p, err = state.ParseFingerprint(b, f.path(pipeline, sink))
 	}
 	if err != nil {
-		return state.Fingerprint{}, false, fmt.Errorf("fingerprint of sink %s: %s: %w", sink, f.path(pipeline, sink), err)
+		return state.Fingerprint{}, false, fmt.Errorf("fingerprint of sink %s: %w", sink, err)
 	}
 	return p, true, nil
 }

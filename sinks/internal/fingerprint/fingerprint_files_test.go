@@ -74,7 +74,8 @@ func TestFiles_Damaged(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := files.Fingerprint(t.Context(), "shop", "orders"); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("a damaged file is read: %v", err)
+	want := path + ", which has the settings of the output, is damaged: if the configuration is still that of the output, remove it"
+	if _, _, err := files.Fingerprint(t.Context(), "shop", "orders"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a damaged file: %v", err)
 	}
 }

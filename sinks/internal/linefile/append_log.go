@@ -116,7 +116,7 @@ func (l *Log) catchUp() error {
 		next = slices.Index(files, l.file.path)
 	}
 	for _, path := range files[next:] {
-		if l.file == nil || l.file.path != path {
+		if isOpen := l.file != nil && l.file.path == path; !isOpen {
 			if err := l.openFile(path); err != nil {
 				return err
 			}

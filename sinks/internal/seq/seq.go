@@ -3,6 +3,33 @@ package seq
 
 import "iter"
 
+// Of yields the values, or err alone if it is not nil.
+func Of[T any](values []T, err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err != nil {
+			var none T
+			yield(none, err)
+			return
+		}
+		for _, v := range values {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Lazy yields the values of the sequence that open returns, or the error of open. It calls open when it is read.
+func Lazy[T any](open func() (iter.Seq2[T, error], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		values, err := open()
+		if err != nil {
+			values = Of[T](nil, err)
+		}
+		values(yield)
+	}
+}
+
 // Map yields the result of change for each value. It leaves out a value if change returns false for keep. It also
 // yields an error of values or of change. The error ends the sequence.
 func Map[T, U any](values iter.Seq2[T, error], change func(T) (u U, keep bool, err error)) iter.Seq2[U, error] {
@@ -19,6 +46,24 @@ func Map[T, U any](values iter.Seq2[T, error], change func(T) (u U, keep bool, e
 			}
 			if keep && !yield(u, nil) {
 				return
+			}
+		}
+	}
+}
+
+// FlatMap yields the results of change for each value, one after the other. An error of values or of change ends the
+// sequence.
+func FlatMap[T, U any](values iter.Seq2[T, error], change func(T) ([]U, error)) iter.Seq2[U, error] {
+	return func(yield func(U, error) bool) {
+		for v, err := range values {
+			var results []U
+			if err == nil {
+				results, err = change(v)
+			}
+			for u, err := range Of(results, err) {
+				if !yield(u, err) || err != nil {
+					return
+				}
 			}
 		}
 	}
@@ -86,25 +131,26 @@ func Chunk[T any](values iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 	}
 }
 
-// MapChunks passes the values to change in slices, as Chunk yields them, and yields the results. An error of values or
-// of change ends the sequence.
-func MapChunks[T, U any](values iter.Seq2[T, error], n int, change func([]T) ([]U, error)) iter.Seq2[U, error] {
-	return func(yield func(U, error) bool) {
-		for chunk, err := range Chunk(values, n) {
-			var results []U
-			if err == nil {
-				results, err = change(chunk)
-			}
+// ChunkBy yields the values in slices of consecutive values for which isSame is true. An error ends the sequence, and
+// the values of the last slice are lost.
+func ChunkBy[T any](values iter.Seq2[T, error], isSame func(a, b T) bool) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		var chunk []T
+		for v, err := range values {
 			if err != nil {
-				var none U
-				yield(none, err)
+				yield(nil, err)
 				return
 			}
-			for _, u := range results {
-				if !yield(u, nil) {
+			if len(chunk) > 0 && !isSame(chunk[0], v) {
+				if !yield(chunk, nil) {
 					return
 				}
+				chunk = nil
 			}
+			chunk = append(chunk, v)
+		}
+		if len(chunk) > 0 {
+			yield(chunk, nil)
 		}
 	}
 }

@@ -3,25 +3,20 @@ package opensearch
 import (
 	"bytes"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// maxID is the longest document id that OpenSearch accepts, in bytes. A longer id fails the
-// whole request.
-const maxID = 512
-
 // checkMutation returns an error if the mutation would make the server refuse the whole request.
 func (s *Store) checkMutation(m *search.Mutation) error {
 	switch {
 	case m.ID == "":
 		return errs.New("opensearch: a document without an id")
-	case len(m.ID) > maxID:
+	case len(m.ID) > search.MaxID: // such an id fails the whole request
 		return errs.Errorf("opensearch: a document id has %d bytes; OpenSearch takes %d: name documents by search.DocumentID",
-			len(m.ID), maxID)
+			len(m.ID), search.MaxID)
 	case len(m.Doc) == 0 || m.Doc[0] != '{':
 		return errs.New("opensearch: a document is not a JSON object")
 	case s.mode == Fast && externalVersion(m) < 0:
@@ -96,7 +91,7 @@ func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte
 	dst = append(dst, "}}\n"+`{"scripted_upsert":true,"upsert":{},"script":{"id":"`...)
 	dst = append(dst, scriptID...)
 	dst = append(dst, `","params":{"doc":`...)
-	dst = appendDocument(dst, s.document(m))
+	dst = appendDocument(dst, s.documentToSend(m))
 	return append(dst, "}}}\n"...)
 }
 
@@ -108,7 +103,7 @@ func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte 
 	dst = append(dst, `,"version_type":"external_gte","version":`...)
 	dst = strconv.AppendInt(dst, externalVersion(m), 10)
 	dst = append(dst, "}}\n"...)
-	dst = appendDocument(dst, s.document(m))
+	dst = appendDocument(dst, s.documentToSend(m))
 	return append(dst, '\n')
 }
 
@@ -116,30 +111,16 @@ func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte 
 func appendTarget(dst []byte, index string, m *search.Mutation) []byte {
 	if index != "" { // "": the path names the index
 		dst = append(dst, `"_index":`...)
-		dst = appendText(dst, index)
+		dst = item.AppendJSONText(dst, index)
 		dst = append(dst, ',')
 	}
 	dst = append(dst, `"_id":`...)
-	dst = appendText(dst, m.ID)
+	dst = item.AppendJSONText(dst, m.ID)
 	if m.Routing != "" {
 		dst = append(dst, `,"routing":`...)
-		dst = appendText(dst, m.Routing)
+		dst = item.AppendJSONText(dst, m.Routing)
 	}
 	return dst
-}
-
-// appendText appends s as a JSON string.
-func appendText(dst []byte, s string) []byte {
-	for i := range len(s) {
-		b := s[i]
-		isPlain := b >= ' ' && b != '"' && b != '\\' && b < utf8.RuneSelf
-		if !isPlain {
-			return item.StringValue(s).AppendJSON(dst)
-		}
-	}
-	dst = append(dst, '"')
-	dst = append(dst, s...)
-	return append(dst, '"')
 }
 
 // appendDocument appends a JSON document on one line, as a bulk request requires. It replaces line breaks by spaces.

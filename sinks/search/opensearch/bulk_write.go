@@ -39,10 +39,9 @@ type bulk struct {
 	results   []search.Result
 	// unfit has the mutations that did not fit the index's fields at the first attempt
 	unfit []unfitMutation
-	// alone is the mutation that is sent alone after the first attempt. It is nil during the first attempt. A repair
-	// sets an empty value, so that no mutation is sent alone
-	alone *unfitMutation
-	again bool // send the mutation in alone once more
+	// resending is the mutation that is sent alone after the first attempt. It is nil during the first attempt
+	resending *unfitMutation
+	again     bool // send the mutation in resending once more
 
 	stop error // error after which nothing more is sent
 }
@@ -185,7 +184,10 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, positions []int) (sen
 		return nil, false
 	}
 	if len(positions) == 1 {
-		b.setResult(positions[0], &bulkItem{failure: f}, len(r.body))
+		b.setResult(positions[0], &bulkItem{failure: f})
+		if class == tooLarge {
+			b.hintAtSize(positions[0], len(r.body))
+		}
 		return nil, false
 	}
 	if class == tooLarge {
@@ -198,13 +200,13 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, positions []int) (sen
 // f is the failure of the answer a.
 func refusedBulkError(a answer, f *failure) error {
 	class := f.classify()
-	if class != badMapping && class != gone {
+	if class != badMapping && class != noDocument {
 		return a.asError(opWrite, "")
 	}
 
 	// An OpenSearch server never answers a bulk request with these classes.
 	err := &Error{Op: opWrite, Status: a.status, Type: string(f.kind), Hint: "is url the address of an OpenSearch server?"}
-	if class == gone && f.kind == nil {
+	if class == noDocument && f.kind == nil {
 		return pipeline.Transient(err)
 	}
 	return pipeline.Fatal(err)
@@ -216,16 +218,14 @@ func (b *bulk) setResults(ctx context.Context, positions []int, body []byte) (se
 	var kept []int
 	ok := parseItems(body, len(positions), func(n int, it *bulkItem) {
 		i := positions[n]
-		switch b.setResult(i, it, 0) {
+		switch b.setResult(i, it) {
 		case settled:
 		case storedKept:
 			kept = append(kept, i)
 		case sendAgain:
 			sendAgainNow = append(sendAgainNow, i)
-		case sendAlone:
-			u := unfitMutation{position: i}
-			u.lostRace(&it.failure, b.mutations[i].Doc)
-			b.unfit = append(b.unfit, u)
+		case unfit:
+			b.handleUnfit(i, &it.failure)
 		}
 	})
 	if !ok {
@@ -243,12 +243,11 @@ const (
 	settled    nextStep = iota // nothing: the result is final
 	storedKept                 // read the stored version, since the script did not change the document
 	sendAgain                  // send the mutation again at once: it lost a race, or its index or script was deleted
-	sendAlone                  // send the mutation a second time, alone
+	unfit                      // the document did not fit the fields that its index had
 )
 
-// setResult sets the result of the mutation i from the server's answer about it, and returns the next step. size is the
-// length of the request if the server refused the whole request, else 0.
-func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
+// setResult sets the result of the mutation i from the server's answer about it, and returns the next step.
+func (b *bulk) setResult(i int, it *bulkItem) nextStep {
 	m, r := &b.mutations[i], &b.results[i]
 	*r = search.Result{}
 	if it.status/100 == 2 {
@@ -263,7 +262,6 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 	}
 
 	r.Err = it.err(opWrite, m.Index)
-	e, _ := errors.AsType[*Error](r.Err)
 	switch class := it.classify(); {
 	case class == versionConflict:
 		return sendAgain
@@ -274,19 +272,15 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 		b.store.indexes.readyAt.Delete(m.Index)
 		r.Err = pipeline.Transient(r.Err) // the retry looks for the index again
 		return sendAgain
-	case class == tooLarge && size > 0:
-		e.Hint = fmt.Sprintf("the document has %d bytes, its request %d: %s", len(m.Doc), size, e.Hint)
 	}
-	if size > 0 || !it.documentUnfit() {
-		return settled
-	}
-	if b.alone == nil {
-		return sendAlone
-	}
-
-	b.again = b.alone.lostRace(&it.failure, m.Doc)
-	if !b.again {
-		b.store.setUnholdableHint(e, &it.failure, m.Doc)
+	if it.documentUnfit() {
+		return unfit
 	}
 	return settled
+}
+
+// hintAtSize adds the sizes to the error of the mutation i. The server refused its request of size bytes as too large.
+func (b *bulk) hintAtSize(i, size int) {
+	e, _ := errors.AsType[*Error](b.results[i].Err)
+	e.Hint = fmt.Sprintf("the document has %d bytes, its request %d: %s", len(b.mutations[i].Doc), size, e.Hint)
 }

@@ -35,22 +35,22 @@ const (
 func (s *Store) ListDocuments(
 	ctx context.Context, index string, l state.Listing,
 ) iter.Seq2[search.ListedDocument, error] {
-	return func(yield func(search.ListedDocument, error) bool) {
+	return seq.Lazy(func() (iter.Seq2[search.ListedDocument, error], error) {
 		if err := s.checkListing(ctx, index, l); err != nil {
-			yield(search.ListedDocument{}, err)
-			return
+			return nil, err
 		}
 		slicedByServer := !s.serverless && l.Segments <= maxSlices
 		hits := s.readHitsByID(ctx, index)
 		if slicedByServer {
 			hits = s.scrollHits(ctx, index, l)
 		}
-		seq.Map(hits, func(h *hit) (d search.ListedDocument, keep bool, err error) {
+		documents := seq.Map(hits, func(h *hit) (d search.ListedDocument, keep bool, err error) {
 			d, keep = listedDocument(index, h)
 			inSegment := slicedByServer || l.Has(d.ID)
 			return d, keep && inSegment, nil
-		})(yield)
-	}
+		})
+		return documents, nil
+	})
 }
 
 // checkListing returns an error if the listing's segment is not valid, or if the sink has no such index.

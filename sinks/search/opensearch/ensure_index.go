@@ -84,8 +84,8 @@ func newIndexes(o Indexes) (*indexes, error) {
 	return &indexes{Indexes: o, definition: d, creating: make(chan struct{}, 1)}, nil
 }
 
-// sink returns the owner of the indexes.
-func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline, Sink: x.Sink} }
+// owner returns the owner of the indexes.
+func (x *indexes) owner() search.Owner { return search.Owner{Pipeline: x.Pipeline, Sink: x.Sink} }
 
 // singleName returns the name of the index and true if all items go to one index. Otherwise it returns the constant
 // prefix of the names, and false.
@@ -147,9 +147,9 @@ func (r *indexRecord) phase(name string, existing *indexState) phase {
 func (s *Store) lostError(r *indexRecord, name string, existing *indexState) error {
 	switch r.phase(name, existing) {
 	case deleted:
-		return state.NewLostError(s.sink(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
+		return state.NewLostError(s.sinkName(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
 	case exchanged:
-		return state.NewLostError(s.sink(), fmt.Sprintf(
+		return state.NewLostError(s.sinkName(), fmt.Sprintf(
 			"index %s was made with the UUID %s, and there is one with the UUID %s: it was restored or made again", name,
 			r.UUIDs[name], existing.uuid()))
 	}
@@ -189,10 +189,16 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 
 	last, wasReady := x.lastReady(name)
 	err := s.findReady(ctx, name)
-	if err == nil || !wasReady {
-		return err
+	if err != nil && wasReady {
+		return notReadyAnyMore(name, last, err)
 	}
-	if _, transient := pipeline.Retryable(err); transient || pipeline.IsDenied(err) {
+	return err
+}
+
+// notReadyAnyMore returns the error of an index that was found ready before, at last. It makes err fatal, unless the
+// index may still be ready.
+func notReadyAnyMore(name string, last time.Time, err error) error {
+	if _, isTransient := pipeline.Retryable(err); isTransient || pipeline.IsDenied(err) {
 		return err
 	}
 	return pipeline.Fatal(
@@ -223,7 +229,7 @@ func (s *Store) findReady(ctx context.Context, name string) error {
 // confirmIndexes marks all unchanged indexes of the sink as ready. It needs only two requests, however many indexes the
 // template has.
 func (s *Store) confirmIndexes(ctx context.Context, now time.Time) error {
-	r, err := s.readRecord(ctx, s.indexes.sink())
+	r, err := s.readRecord(ctx, s.indexes.owner())
 	if err != nil {
 		return err
 	}
@@ -252,9 +258,9 @@ const maxTries = 3
 // makeReady brings the index of a name to the phase ready, or returns an error.
 func (s *Store) makeReady(ctx context.Context, name string) error {
 	for range maxTries {
-		// The record is read before the server is asked for the index. So the record never names an index that was
-		// created after the answer.
-		r, err := s.readRecord(ctx, s.indexes.sink())
+		// The record is read before the server is asked for the index. So every index in the record existed when the
+		// server was asked.
+		r, err := s.readRecord(ctx, s.indexes.owner())
 		if err != nil {
 			return err
 		}
@@ -302,7 +308,7 @@ func (s *Store) createRecorded(ctx context.Context, name string) (created bool, 
 
 // recordUUID records the UUID of an index in the sink's record.
 func (s *Store) recordUUID(ctx context.Context, name string, existing *indexState) error {
-	return s.changeRecord(ctx, s.indexes.sink(), func(r *storedRecord) (bool, error) {
+	return s.changeRecord(ctx, s.indexes.owner(), func(r *storedRecord) (bool, error) {
 		return r.noteUUID(name, existing), s.lostError(&r.indexRecord, name, existing)
 	})
 }
@@ -318,7 +324,7 @@ func (s *Store) scopeError(err error) error {
 
 // verifyIndex checks that an index belongs to this sink and matches the configuration.
 func (s *Store) verifyIndex(name string, existing *indexState) error {
-	if err := s.verifyOwner(name, existing.owner()); err != nil {
+	if err := s.verifyOwner(name, existing.creator()); err != nil {
 		return s.scopeError(err)
 	}
 
@@ -341,9 +347,9 @@ func (s *Store) verifyIndex(name string, existing *indexState) error {
 }
 
 // verifyOwner returns a [search.ForeignIndexError] unless this sink created the index for the alias name.
-func (s *Store) verifyOwner(name string, madeBy owner) error {
-	sink := s.indexes.sink()
-	if madeBy == (owner{sink.Pipeline, sink.Sink, name}) {
+func (s *Store) verifyOwner(name string, madeBy creator) error {
+	sink := s.indexes.owner()
+	if madeBy == (creator{sink.Pipeline, sink.Sink, name}) {
 		return nil
 	}
 	foreign := &search.ForeignIndexError{Writer: sink, Index: name}
@@ -362,7 +368,7 @@ func indexDiffersError(name, difference string) error {
 // createIndex creates the index of a name with its alias, in one step. It returns false if the index exists already,
 // because another process just created it.
 func (s *Store) createIndex(ctx context.Context, name string) (bool, error) {
-	body, err := s.indexes.definition.body(owner{s.indexes.Pipeline, s.indexes.Sink, name})
+	body, err := s.indexes.definition.body(creator{s.indexes.Pipeline, s.indexes.Sink, name})
 	if err != nil {
 		return false, fmt.Errorf("opensearch: %w", err)
 	}

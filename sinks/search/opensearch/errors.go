@@ -102,7 +102,7 @@ var (
 	tooLarge    = &failureClass{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
 	// versionConflict means that another writer changed the document between the server's read and its write
 	versionConflict = &failureClass{name: "conflict", markError: pipeline.Transient}
-	gone            = &failureClass{name: "missing"} // the document does not exist
+	noDocument      = &failureClass{name: "missing"} // the document does not exist
 	noIndex         = &failureClass{name: "missing", markError: pipeline.Fatal, hint: "create the index, or let create do it"}
 	noScript        = &failureClass{name: "missing", markError: pipeline.Transient,
 		hint: "somebody deleted the stored script; it is installed again"}
@@ -145,7 +145,7 @@ func (f *failure) classify() *failureClass {
 	case hasNoError && slices.Contains(alwaysExplained, f.status):
 		return unavailable // the answer is not from an OpenSearch server
 	case f.status == http.StatusNotFound:
-		return gone
+		return noDocument
 	case f.hasType("illegal_argument_exception") && f.reasonContains("cannot execute"):
 		return noScripting
 	case isForbidden && (f.reasonContains("Signature expired") || f.reasonContains("not yet current")):
@@ -184,7 +184,7 @@ func (f *failure) err(op, index string) error {
 		if right := f.missingPermission(); right != "" {
 			e.Hint = "allow " + right + ": " + e.Hint
 		}
-	case badMapping, gone:
+	case badMapping, noDocument:
 		e.Field = f.field()
 		switch {
 		case e.Field != "":

@@ -66,23 +66,21 @@ func changedDefinition(was, is map[string]string) string {
 	return ""
 }
 
-// definitionDifference describes the first difference between the configuration and an index. It
-// returns "" if the index has everything that the configuration sets. It ignores what the index has in addition, which
-// comes from dynamic mapping or an index template. It also ignores a missing parameter of a field, because the server
-// does not return a parameter that has its default value.
+// definitionDifference describes the first difference between the configuration and an index. It returns "" if the
+// index has everything that the configuration sets. It ignores what the index has in addition, which comes from dynamic
+// mapping or an index template.
 func definitionDifference(configured, actual map[string]string) string {
 	for _, path := range slices.Sorted(maps.Keys(configured)) {
 		value, isSet := actual[path]
 		isIgnored := strings.HasPrefix(path, "mappings.dynamic_templates")
-		if isIgnored || isSet && value == configured[path] {
-			continue
-		}
 		switch {
+		case isIgnored, isSet && value == configured[path]:
 		case isSet:
 			return fmt.Sprintf("%s is %s there, and %s in the file", path, value, configured[path])
 		case strings.HasPrefix(path, "settings."):
 			return fmt.Sprintf("%s is not set there, and %s in the file", path, configured[path])
-		case !hasField(actual, path):
+		case hasField(actual, path): // the parameter has its default, which the server does not show
+		default:
 			return fmt.Sprintf("%s is not there", fieldOf(path))
 		}
 	}

@@ -58,7 +58,7 @@ func parseDefinition(mapping json.RawMessage, fields search.Fields, kinds map[st
 }
 
 // body returns the request that creates an index with its alias.
-func (d *definition) body(by owner) ([]byte, error) {
+func (d *definition) body(by creator) ([]byte, error) {
 	mappings := maps.Clone(d.created)
 	if err := setMember(mappings, "_meta", "tablewake", by); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func (s *Store) reserveIndex(ctx context.Context, name string) error {
 	if now.UnixNano() < x.fullUntil.Load() {
 		return x.errFull(name)
 	}
-	err := s.changeRecord(ctx, x.sink(), func(r *storedRecord) (bool, error) {
+	err := s.changeRecord(ctx, x.owner(), func(r *storedRecord) (bool, error) {
 		existing, err := s.listNames(ctx)
 		if err != nil {
 			return false, err

@@ -23,20 +23,20 @@ type indexState struct {
 	Settings map[string]any             `json:"settings"` // settings by their full names
 }
 
-// owner is a note that is stored in an index. It names the sink that created the index, and the alias of the index.
-type owner struct {
+// creator is a note that is stored in an index. It names the sink that created the index, and the alias of the index.
+type creator struct {
 	Pipeline string `json:"pipeline"`
 	Sink     string `json:"sink"`
 	Index    string `json:"index"`
 }
 
-// owner returns the sink that created the index, or the zero owner if no sink did.
-func (st *indexState) owner() owner {
+// creator returns the sink that created the index, or the zero creator if no sink did.
+func (st *indexState) creator() creator {
 	var meta struct {
-		Tablewake owner `json:"tablewake"`
+		Tablewake creator `json:"tablewake"`
 	}
 	if json.Unmarshal(st.Mappings["_meta"], &meta) != nil {
-		return owner{}
+		return creator{}
 	}
 	return meta.Tablewake
 }
@@ -157,8 +157,8 @@ func (s *Store) listNames(ctx context.Context) ([]string, error) {
 func (x *indexes) selectOwn(found map[string]indexState) map[string]*indexState {
 	own := make(map[string]*indexState)
 	for name, index := range found {
-		madeBy := index.owner()
-		if (search.Owner{Pipeline: madeBy.Pipeline, Sink: madeBy.Sink}) == x.sink() && physicalName(madeBy.Index) == name {
+		madeBy := index.creator()
+		if (search.Owner{Pipeline: madeBy.Pipeline, Sink: madeBy.Sink}) == x.owner() && physicalName(madeBy.Index) == name {
 			own[madeBy.Index] = &index
 		}
 	}

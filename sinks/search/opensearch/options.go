@@ -93,28 +93,33 @@ func (o Options) withDefaults() (Options, error) {
 			o.Service = Serverless
 		}
 	}
+	return o, o.validate()
+}
+
+// validate returns an error if options are missing, unknown or do not go together. The defaults are set.
+func (o *Options) validate() error {
 	switch {
 	case o.Mode != Exact && o.Mode != Fast:
-		return o, fmt.Errorf("opensearch: Mode is %q: it is %s or %s", o.Mode, Exact, Fast)
+		return fmt.Errorf("opensearch: Mode is %q: it is %s or %s", o.Mode, Exact, Fast)
 	case o.Auth != None && o.Auth != Basic && o.Auth != SigV4:
-		return o, fmt.Errorf("opensearch: Auth is %q: it is %s, %s or %s", o.Auth, None, Basic, SigV4)
+		return fmt.Errorf("opensearch: Auth is %q: it is %s, %s or %s", o.Auth, None, Basic, SigV4)
 	case o.Service != Managed && o.Service != Serverless:
-		return o, fmt.Errorf("opensearch: Service is %q: it is %s or %s", o.Service, Managed, Serverless)
+		return fmt.Errorf("opensearch: Service is %q: it is %s or %s", o.Service, Managed, Serverless)
 	case o.Auth == Basic && (o.User == "" || o.Password == ""):
-		return o, errors.New("opensearch: User or Password is empty: basic authentication needs both")
+		return errors.New("opensearch: User or Password is empty: basic authentication needs both")
 	case o.Auth == SigV4 && o.Region == "":
-		return o, errors.New("opensearch: Region is empty: a signature names the region of the server")
+		return errors.New("opensearch: Region is empty: a signature names the region of the server")
 	case o.Auth == SigV4 && o.Credentials == nil:
-		return o, errors.New("opensearch: Credentials is nil: a signature needs credentials")
+		return errors.New("opensearch: Credentials is nil: a signature needs credentials")
 	case o.CA != "" && o.Transport != nil:
-		return o, errors.New("opensearch: CA and Transport are both given: let Transport trust the authority")
+		return errors.New("opensearch: CA and Transport are both given: let Transport trust the authority")
 	case o.Timeout < 0 || o.BulkBytes < 0 || o.BulkCount < 0:
-		return o, errors.New("opensearch: Timeout, BulkBytes or BulkCount is negative")
+		return errors.New("opensearch: Timeout, BulkBytes or BulkCount is negative")
 	case o.Mode == Exact && o.Auth == SigV4 && o.Service == Serverless:
-		return o, errors.New(
+		return errors.New(
 			"opensearch: Mode: exact needs a stored script, and OpenSearch Serverless stores none: use mode: fast, whose order within one second is that of one worker")
 	}
-	return o, nil
+	return nil
 }
 
 // serverURL parses the address of a server. Its errors do not show the address, which may contain a

@@ -23,8 +23,7 @@ var _ search.Repairer = (*Store)(nil)
 //     later second. It does replace a write of the same second that arrives between the read and the write. The mode
 //     promises no order within one second.
 func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRepair) ([]search.Result, error) {
-	b := &bulk{store: s, mutations: make([]search.Mutation, len(repairs)), results: make([]search.Result, len(repairs)),
-		alone: new(unfitMutation)}
+	b := &bulk{store: s, mutations: make([]search.Mutation, len(repairs)), results: make([]search.Result, len(repairs))}
 	var positions []int
 	for i := range repairs {
 		b.mutations[i], b.results[i].Err = repairs[i].Mutation()
@@ -64,16 +63,12 @@ func (b *bulk) repairInBatches(ctx context.Context, repairs []search.DocumentRep
 	}
 	common := b.commonIndex(positions)
 	var lines []byte
-	var sent []int
+	var batch []int // positions of the mutations in lines
 	for n, i := range positions {
 		m, current := &b.mutations[i], &stored[n]
 		unchanged, err := b.checkUnchanged(&repairs[i], m, current)
-		if err != nil {
-			b.results[i] = search.Result{Err: err}
-			continue
-		}
-		if !unchanged {
-			b.results[i] = search.Result{Overtaken: true}
+		if err != nil || !unchanged {
+			b.results[i] = search.Result{Err: err, Overtaken: err == nil}
 			continue
 		}
 
@@ -83,19 +78,16 @@ func (b *bulk) repairInBatches(ctx context.Context, repairs []search.DocumentRep
 		}
 		line := b.appendRepair(nil, index, m, current)
 		isFull := len(lines)+len(line) > b.store.limits.maxBytes()
-		if isFull && len(sent) > 0 {
-			if err := b.sendRepairs(ctx, common, sent, lines); err != nil {
+		if isFull {
+			if err := b.sendRepairs(ctx, common, batch, lines); err != nil {
 				return err
 			}
-			lines, sent = lines[:0], nil
+			lines, batch = lines[:0], nil
 		}
 		lines = append(lines, line...)
-		sent = append(sent, i)
+		batch = append(batch, i)
 	}
-	if len(sent) == 0 {
-		return nil
-	}
-	return b.sendRepairs(ctx, common, sent, lines)
+	return b.sendRepairs(ctx, common, batch, lines)
 }
 
 // checkUnchanged reports whether a document is still as the repair read it. It returns an error if the document cannot
@@ -109,7 +101,7 @@ func (b *bulk) checkUnchanged(repair *search.DocumentRepair, m *search.Mutation,
 			return false, err
 		}
 		if own.Version != "" && own.Birth != m.Birth {
-			return false, state.BirthMismatch(b.store.sink(), "a document of index "+m.Index, own.Birth, m.Birth)
+			return false, state.BirthMismatch(b.store.sinkName(), "a document of index "+m.Index, own.Birth, m.Birth)
 		}
 	}
 	return stored.Matches(&repair.Expected), nil
@@ -156,19 +148,25 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, curren
 		dst = strconv.AppendInt(dst, current.Term, 10)
 	}
 	dst = append(dst, "}}\n"...)
-	return append(appendDocument(dst, b.store.document(m)), '\n')
+	return append(appendDocument(dst, b.store.documentToSend(m)), '\n')
 }
 
 // sendRepairs sends the lines of the mutations at positions, and sets their results. index is the index of all lines,
 // or "" if each line names its own.
 func (b *bulk) sendRepairs(ctx context.Context, index string, positions []int, lines []byte) error {
+	if len(positions) == 0 {
+		return nil
+	}
 	q := call{op: opWrite, index: index, path: pathIn(index, b.store.bulkPath)}
 	return b.store.client.sendBulkItems(ctx, q, lines, len(positions), func(n int, it *bulkItem) {
 		i := positions[n]
 		if it.status == http.StatusConflict {
 			b.results[i] = search.Result{Overtaken: true}
-		} else {
-			b.setResult(i, it, 0)
+			return
+		}
+		isUnfit := b.setResult(i, it) == unfit
+		if _, isRace := it.lostRace(); isUnfit && !isRace {
+			b.setUnholdableHint(i, &it.failure)
 		}
 	})
 }

@@ -29,7 +29,7 @@ func (s *Store) Check(ctx context.Context) (names []string, err error) {
 		}
 	}
 
-	r, err := s.readRecord(ctx, s.indexes.sink())
+	r, err := s.readRecord(ctx, s.indexes.owner())
 	if err != nil {
 		return nil, err
 	}
@@ -37,5 +37,6 @@ func (s *Store) Check(ctx context.Context) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(existing)), s.compare(&r, existing)
+	_, err = s.recordIndexes(&r, existing) // r is not stored
+	return slices.Sorted(maps.Keys(existing)), err
 }

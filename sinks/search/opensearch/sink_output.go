@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// sink returns the name of the sink, or "" if the store creates no indexes.
-func (s *Store) sink() string {
+// sinkName returns the name of the sink, or "" if the store creates no indexes.
+func (s *Store) sinkName() string {
 	if s.indexes == nil {
 		return ""
 	}
@@ -32,7 +32,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	err := retryUntilReady(ctx, func() (err error) {
 		// The record is read first. If the indexes were read first, the record could name an index that was created
 		// after that, and the index would seem to be missing.
-		r, err = o.readRecord(ctx, o.indexes.sink())
+		r, err = o.readRecord(ctx, o.indexes.owner())
 		return err
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func (output) Emptied(context.Context, string) (bool, error) { return false, nil
 
 // Forget drops the recorded indexes and the fingerprint (the settings that shaped the documents) of the sink.
 func (o output) Forget(ctx context.Context) error {
-	return o.updateRecord(ctx, o.indexes.sink(), func(r *indexRecord) { r.UUIDs, r.Fingerprint = nil, nil })
+	return o.updateRecord(ctx, o.indexes.owner(), func(r *indexRecord) { r.UUIDs, r.Fingerprint = nil, nil })
 }
 
 // Empty reports whether the sink has neither a document nor a tombstone on the server.

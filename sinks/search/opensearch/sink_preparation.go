@@ -82,14 +82,11 @@ func (s *Store) openOnce(ctx context.Context) error {
 func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
 	var existing map[string]*indexState
-	err := s.changeRecord(ctx, x.sink(), func(r *storedRecord) (changed bool, err error) {
+	err := s.changeRecord(ctx, x.owner(), func(r *storedRecord) (changed bool, err error) {
 		if existing, err = s.findOwnIndexes(ctx); err != nil {
 			return false, err
 		}
-		if err := s.compare(r, existing); err != nil {
-			return false, err
-		}
-		return s.recordIndexes(r, existing), nil
+		return s.recordIndexes(r, existing)
 	})
 	if err != nil {
 		return err
@@ -101,27 +98,39 @@ func (s *Store) begin(ctx context.Context) error {
 }
 
 // recordIndexes notes the existing indexes in r. It also notes the configuration, if the output begins now or if r has
-// no configuration. It reports whether r changed.
-func (s *Store) recordIndexes(r *storedRecord, existing map[string]*indexState) (changed bool) {
+// no configuration. It reports whether r changed. It returns an error if the record or an existing index differs from
+// the configuration.
+func (s *Store) recordIndexes(r *storedRecord, existing map[string]*indexState) (changed bool, err error) {
+	if err := s.anyLost(r, existing); err != nil {
+		return false, err
+	}
 	configured := s.indexes.definition.settingsByPath
-	if s.begins(r, existing) {
+	switch {
+	case s.begins(r, existing):
 		r.indexRecord = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Definition: configured,
 			Fingerprint: r.Fingerprint}
 		for _, index := range existing {
 			r.Born = index.createdBefore(r.Born)
 		}
 		changed = true
-	} else if r.Definition == nil {
+	case r.Definition == nil:
 		r.Definition = configured
 		changed = true
+	default:
+		if difference := changedDefinition(r.Definition, configured); difference != "" {
+			return false, pipeline.Fatal(indexDiffersError(s.indexes.Name.String(), difference))
+		}
 	}
 
 	for name, index := range existing {
+		if err := s.verifyIndex(name, index); err != nil {
+			return false, err
+		}
 		if r.noteUUID(name, index) {
 			changed = true
 		}
 	}
-	return changed
+	return changed, nil
 }
 
 // begins reports whether the output of the sink begins now. It does if the sink has no record, or if it has no index
@@ -131,25 +140,6 @@ func (s *Store) begins(r *storedRecord, existing map[string]*indexState) bool {
 		return true
 	}
 	return len(existing) == 0 && !r.isCreatingIndex(s.clock())
-}
-
-// compare compares the record and the existing indexes with the configuration, and returns an error if they differ.
-func (s *Store) compare(r *storedRecord, existing map[string]*indexState) error {
-	if err := s.anyLost(r, existing); err != nil {
-		return err
-	}
-	if r.Definition != nil && !s.begins(r, existing) {
-		difference := changedDefinition(r.Definition, s.indexes.definition.settingsByPath)
-		if difference != "" {
-			return pipeline.Fatal(indexDiffersError(s.indexes.Name.String(), difference))
-		}
-	}
-	for name, index := range existing {
-		if err := s.verifyIndex(name, index); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // anyLost returns a [state.LostError] if the record or a recorded index is missing, or if a recorded index was replaced

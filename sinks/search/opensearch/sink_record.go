@@ -226,7 +226,7 @@ func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
 		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")
 	}
-	r, err := s.readRecord(ctx, s.indexes.sink())
+	r, err := s.readRecord(ctx, s.indexes.owner())
 	return state.StoreAge{Born: r.Born, Forgets: true}, err
 }
 

@@ -72,7 +72,7 @@ func (b *bulk) compare(i int, version, birth []byte) {
 	case len(version) == 0:
 		r.Err = errVanished
 	case string(birth) != m.Birth:
-		r.Err = state.BirthMismatch(b.store.sink(), "a document of index "+m.Index, string(birth), m.Birth)
+		r.Err = state.BirthMismatch(b.store.sinkName(), "a document of index "+m.Index, string(birth), m.Birth)
 	case string(version) != string(m.Version.Append(buffer[:0])):
 		r.Outcome = pipeline.Superseded
 	}

@@ -20,8 +20,8 @@ import (
 // goneAt is the format of _tw.gone.
 const goneAt = "2006-01-02T15:04:05.000Z"
 
-// document returns the document of a mutation. It adds _tw.gone to a tombstone.
-func (s *Store) document(m *search.Mutation) []byte {
+// documentToSend returns the document of a mutation. It adds _tw.gone to a tombstone.
+func (s *Store) documentToSend(m *search.Mutation) []byte {
 	inner, isComplete := bytes.CutSuffix(m.Doc, []byte("}}"))
 	if !m.Tombstone || !isComplete {
 		return m.Doc

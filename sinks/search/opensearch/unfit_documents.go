@@ -29,7 +29,7 @@ var lagPause = pipeline.Backoff{Max: 2 * time.Second}
 // moment a busy server may still use an older mapping, and the document loses the race for the same field again. So
 // sendUnfitAlone waits before it tries the same field once more.
 func (b *bulk) sendUnfitAlone(ctx context.Context, u *unfitMutation) error {
-	b.alone = u
+	b.resending = u
 	for b.again = true; b.again; {
 		b.again = false
 		if u.lags > 0 {
@@ -44,11 +44,27 @@ func (b *bulk) sendUnfitAlone(ctx context.Context, u *unfitMutation) error {
 	return nil
 }
 
-// lostRace notes a failure of the mutation with the document doc. It reports whether the next try may succeed, because
-// another document decided the type of a field at the same time.
-func (u *unfitMutation) lostRace(f *failure, doc []byte) bool {
-	field := f.field()
-	if field == "" || !f.reasonContains("cannot be changed from type") {
+// handleUnfit handles the failure f of the mutation i. After the first attempt the mutation is sent alone. After a
+// later one it is sent again if it may fit then; otherwise its error gets a hint.
+func (b *bulk) handleUnfit(i int, f *failure) {
+	doc := b.mutations[i].Doc
+	if b.resending == nil {
+		u := unfitMutation{position: i}
+		u.noteFailure(f, doc)
+		b.unfit = append(b.unfit, u)
+		return
+	}
+	b.again = b.resending.noteFailure(f, doc)
+	if !b.again {
+		b.setUnholdableHint(i, f)
+	}
+}
+
+// noteFailure notes a failure of the mutation with the document doc. mayFit reports whether the next try may succeed,
+// because another document decided the type of a field at the same time.
+func (u *unfitMutation) noteFailure(f *failure, doc []byte) (mayFit bool) {
+	field, isRace := f.lostRace()
+	if !isRace {
 		return false
 	}
 	if !slices.Contains(u.decided, field) {
@@ -60,6 +76,13 @@ func (u *unfitMutation) lostRace(f *failure, doc []byte) bool {
 	}
 	u.lags++
 	return true
+}
+
+// lostRace returns the field whose type another document decided at the same time. It returns false if the document
+// failed for another reason.
+func (f *failure) lostRace() (field string, ok bool) {
+	field = f.field()
+	return field, field != "" && f.reasonContains("cannot be changed from type")
 }
 
 // hasOneType reports whether all values of a field have the same type. A document with several types in one new field,

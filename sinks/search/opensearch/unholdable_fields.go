@@ -2,6 +2,7 @@ package opensearch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,13 +12,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// setUnholdableHint sets the field and the hint of err if the index cannot hold an attribute of doc because of its name
-// or its depth. The hint names the attribute and the setting to change. A common reason is a dot in a name, which
-// OpenSearch reads as a path.
-func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
-	decoded, decodeErr := indexmap.Decode(doc)
+// setUnholdableHint sets the field and the hint in the error of the mutation i if the index cannot hold an attribute of
+// the document because of its name or its depth. The hint names the attribute and the setting to change. A common
+// reason is a dot in a name, which OpenSearch reads as a path.
+func (b *bulk) setUnholdableHint(i int, f *failure) {
+	err, isFailure := errors.AsType[*Error](b.results[i].Err)
+	decoded, decodeErr := indexmap.Decode(b.mutations[i].Doc)
 	fields, isObject := decoded.(map[string]any)
-	if decodeErr != nil || !isObject {
+	if !isFailure || decodeErr != nil || !isObject {
 		return
 	}
 	delete(fields, "_tw")
@@ -26,7 +28,7 @@ func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
 		if name, depth := deepestField(fields); depth > 0 {
 			err.Field = name
 			err.Hint = fmt.Sprintf(
-				"it is nested deeper than the index takes: leave it out (fields.exclude of the sink: %s), or raise index.mapping.depth.limit in the settings of its mapping, and in the index", s.attributePath([]string{name}))
+				"it is nested deeper than the index takes: leave it out (fields.exclude of the sink: %s), or raise index.mapping.depth.limit in the settings of its mapping, and in the index", b.store.attributePath([]string{name}))
 		}
 		return
 	}
@@ -34,7 +36,7 @@ func (s *Store) setUnholdableHint(err *Error, f *failure, doc []byte) {
 	if field == nil {
 		return
 	}
-	attribute := s.attributePath(field)
+	attribute := b.store.attributePath(field)
 	err.Field = strings.Join(field, ".")
 	err.Hint = fmt.Sprintf(
 		"%s: give attribute %s another name (fields.rename of the sink: {'%s': NAME}), or leave it out (fields.exclude)", why,

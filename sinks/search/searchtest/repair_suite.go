@@ -207,62 +207,77 @@ func checkRepairsAreDone(t *testing.T, s repairCheck) {
 // checkRepairsRace checks that a repair is lost if the stream, another repair or a person changed the document first.
 // The change may also come between the read and the write of the repair.
 func checkRepairsRace(t *testing.T, s repairCheck) {
-	other := repairCheck{s.Open(t), t, s.RepairSuite}
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
 	if s.Between != nil {
 		moments["between"] = func(event func()) { s.Between(s.RepairedStore, event) }
 	}
+	events := s.raceEvents()
 	for moment, at := range moments {
-		for name, event := range map[string]func(id string, expected search.StoredDocument) (changed bool){
-			"newer": func(id string, _ search.StoredDocument) bool {
-				other.apply(id, s.document(id, 6, live))
-				return true
-			},
-			"removed": func(id string, _ search.StoredDocument) bool {
-				other.apply(id, s.document(id, 6, deleted))
-				return true
-			},
-			"repaired": func(id string, expected search.StoredDocument) bool {
-				m := s.wantedMutation(id, live)
-				m.Doc = append(m.Doc[:len(m.Doc)-1], `,"by":"another repair"}`...)
-				other.expectRepair(id, expected, m, repaired)
-				return true
-			},
-			"edited": func(id string, expected search.StoredDocument) bool {
-				if expected.Exists && !expected.Tombstone {
-					s.Set(t, id, fmt.Sprintf(`{"_tw":{"version":%q,"by":"test","birth":"first"},"n":99}`, expected.Version))
-				}
-				return expected.Exists && !expected.Tombstone
-			},
-			"deleted": func(id string, expected search.StoredDocument) bool {
-				if expected.Exists && !s.Seconds { // a deleted document has no time that could be compared
-					s.Remove(t, id)
-				}
-				return expected.Exists && !s.Seconds
-			},
-		} {
+		for name, event := range events {
 			bySeconds := name == "newer" || name == "removed" // a store with Seconds orders these two events
 			if s.Seconds && moment == "between" && !bySeconds {
 				continue
 			}
 			t.Run(name+"/"+moment, func(t *testing.T) {
-				s := repairCheck{s.RepairedStore, t, s.RepairSuite}
-				s.each(name+"-"+moment, func(what, id string, expected search.StoredDocument, next search.Mutation, _ int) {
-					changed := false
-					var afterEvent search.StoredDocument
-					at(func() { changed = event(id, expected); afterEvent = s.read(id) })
-					r, err := s.repairOne(expected, next)
-					if !changed {
-						return
-					}
-					lost := err == nil && r.Overtaken && r.Err == nil
-					if afterRepair := s.read(id); !lost || !afterRepair.Matches(&afterEvent) {
-						t.Errorf("%s: %+v (%v), want it lost; stored is %s", what, r, err, afterRepair.Doc)
-					}
-				})
+				repairCheck{s.RepairedStore, t, s.RepairSuite}.checkRace(name+"-"+moment, at, event)
 			})
 		}
 	}
+}
+
+// raceEvent changes the document of an id, which a repair has read as expected. It returns false if it changed nothing.
+type raceEvent func(id string, expected search.StoredDocument) (changed bool)
+
+// raceEvents returns the events that make a repair lost, by name.
+func (s repairCheck) raceEvents() map[string]raceEvent {
+	other := repairCheck{s.Open(s.t), s.t, s.RepairSuite}
+	return map[string]raceEvent{
+		"newer": func(id string, _ search.StoredDocument) bool {
+			other.apply(id, s.document(id, 6, live))
+			return true
+		},
+		"removed": func(id string, _ search.StoredDocument) bool {
+			other.apply(id, s.document(id, 6, deleted))
+			return true
+		},
+		"repaired": func(id string, expected search.StoredDocument) bool {
+			m := s.wantedMutation(id, live)
+			m.Doc = append(m.Doc[:len(m.Doc)-1], `,"by":"another repair"}`...)
+			other.expectRepair(id, expected, m, repaired)
+			return true
+		},
+		"edited": func(id string, expected search.StoredDocument) bool {
+			isLive := expected.Exists && !expected.Tombstone
+			if isLive {
+				s.Set(s.t, id, fmt.Sprintf(`{"_tw":{"version":%q,"by":"test","birth":"first"},"n":99}`, expected.Version))
+			}
+			return isLive
+		},
+		"deleted": func(id string, expected search.StoredDocument) bool {
+			canBeLost := expected.Exists && !s.Seconds // a deleted document has no time that could be compared
+			if canBeLost {
+				s.Remove(s.t, id)
+			}
+			return canBeLost
+		},
+	}
+}
+
+// checkRace checks that each repair is lost if event happens at a moment, and that it leaves the document as it is.
+func (s repairCheck) checkRace(name string, at func(event func()), event raceEvent) {
+	s.each(name, func(what, id string, expected search.StoredDocument, next search.Mutation, _ int) {
+		changed := false
+		var afterEvent search.StoredDocument
+		at(func() { changed, afterEvent = event(id, expected), s.read(id) })
+		r, err := s.repairOne(expected, next)
+		if !changed {
+			return
+		}
+		isLost := err == nil && r == overtaken
+		if afterRepair := s.read(id); !isLost || !afterRepair.Matches(&afterEvent) {
+			s.t.Errorf("%s: %+v (%v), want it lost; stored is %s", what, r, err, afterRepair.Doc)
+		}
+	})
 }
 
 // checkRepairsCountOnce checks several repairs of the same difference that run at the same time: one is done, and the

@@ -28,12 +28,14 @@ func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (stored sea
 			stored.Exists = true
 			return rows.Scan(&d.doc, &version, &d.entries, &d.source)
 		})
-		if err == nil && d.source != nil {
-			var same []bool
-			c := derivedChecker{index: number}
-			if same, err = c.check(ctx, tx, []indexed{d}); err == nil && !same[0] {
-				stored.DifferingCopy = searchedBy
-			}
+		isLive := d.source != nil
+		if err != nil || !isLive {
+			return s.db.WrapError("read", err)
+		}
+		c := derivedChecker{index: number}
+		same, err := c.check(ctx, tx, []indexed{d})
+		if err == nil && !same[0] {
+			stored.DifferingCopy = searchedBy
 		}
 		return s.db.WrapError("read", err)
 	})

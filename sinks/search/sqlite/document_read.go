@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
@@ -164,16 +165,16 @@ const readDocuments = `SELECT id, source FROM "_tws_documents" WHERE "index" = ?
 
 // Documents yields every document of an index in the order of the ids, as they are when the read begins.
 func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
-	return func(yield func(search.Document, error) bool) {
+	return seq.Lazy(func() (iter.Seq2[search.Document, error], error) {
 		number, err := s.find(ctx, index, anySink)
 		if err != nil {
-			yield(search.Document{}, err)
-			return
+			return nil, err
 		}
-		sqlite.Read(ctx, s.db, readDocuments, []any{number}, func(rows *sql.Rows) (search.Document, error) {
+		scan := func(rows *sql.Rows) (search.Document, error) {
 			d := search.Document{Index: index}
 			err := rows.Scan(&d.ID, (*[]byte)(&d.Doc))
 			return d, err
-		})(yield)
-	}
+		}
+		return sqlite.Read(ctx, s.db, readDocuments, []any{number}, scan), nil
+	})
 }

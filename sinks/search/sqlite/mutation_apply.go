@@ -36,9 +36,8 @@ func (s *Store) Apply(ctx context.Context, mutations []search.Mutation) ([]searc
 // transact runs do in a transaction.
 func (s *Store) transact(ctx context.Context, do func(t *tx) error) error {
 	return s.db.Write(ctx, func(w *sqlite.Writer) error {
-		// A cancellable context costs a goroutine for each statement. So statements get this one, and loops check ctx.
-		t := &tx{Writer: w, store: s, ctx: context.WithoutCancel(ctx)}
-		err := w.Transact(t.ctx, func() error { return do(t) })
+		t := &tx{Writer: w, store: s}
+		err := w.Transact(func() error { return do(t) })
 		if err != nil {
 			clear(s.paths) // they may have numbers that were assigned in this transaction, which is rolled back
 		}
@@ -50,8 +49,7 @@ func (s *Store) transact(ctx context.Context, do func(t *tx) error) error {
 type tx struct {
 	*sqlite.Writer
 	store   *Store
-	ctx     context.Context // cannot be cancelled
-	nextDoc int64           // number of the next new document; 0: not read yet
+	nextDoc int64 // number of the next new document; 0: not read yet
 	changes changes
 }
 
@@ -92,7 +90,7 @@ func (t *tx) applyToIndex(
 	ctx context.Context, name string, positions []int, mutations []search.Mutation, parsed []fields,
 	results []search.Result,
 ) error {
-	index, foreignErr, err := t.store.ensureIndex(t.ctx, t.Writer, name)
+	index, foreignErr, err := t.store.ensureIndex(t.Writer, name)
 	if err != nil {
 		return err
 	}
@@ -137,7 +135,7 @@ func (t *tx) read(index int64, mutations []search.Mutation, positions []int) (ma
 	}
 
 	storedByID := make(map[string]stored, len(positions))
-	err := t.QueryRows(t.ctx, readStoredDocuments, []any{sqlite.JSONArray(ids), index}, func(rows *sql.Rows) error {
+	err := t.QueryRows(readStoredDocuments, []any{sqlite.JSONArray(ids), index}, func(rows *sql.Rows) error {
 		var n int
 		var version string
 		var d stored
@@ -179,7 +177,7 @@ func (t *tx) replace(index int64, m *search.Mutation, docFields fields, current 
 	if !m.Tombstone {
 		source = string(m.Doc)
 	}
-	return t.Exec(t.ctx, writeDocument, doc, index, m.ID, m.Routing, m.Version.String(), m.Void, m.Birth, entries,
+	return t.Exec(writeDocument, doc, index, m.ID, m.Routing, m.Version.String(), m.Void, m.Birth, entries,
 		source)
 }
 
@@ -187,7 +185,7 @@ func (t *tx) replace(index int64, m *search.Mutation, docFields fields, current 
 func (t *tx) newDoc() (int64, error) {
 	if t.nextDoc == 0 {
 		var last int64
-		if _, err := t.QueryRow(t.ctx, lastDoc, nil, &last); err != nil {
+		if _, err := t.QueryRow(lastDoc, nil, &last); err != nil {
 			return 0, err
 		}
 		t.nextDoc = last + 1

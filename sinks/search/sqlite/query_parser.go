@@ -14,6 +14,7 @@ import (
 // clause is one condition of a query.
 type clause struct {
 	need     need
+	findsAll bool   // the clause is a * alone, which every document matches
 	field    string // "": any
 	words    string // words that follow each other, as in indexed_words.go; "": none are requested
 	isPrefix bool   // the last word may be longer
@@ -70,7 +71,7 @@ func parse(query string) ([]clause, error) {
 		clauses = append(clauses, c)
 	}
 
-	findsAll := slices.ContainsFunc(clauses, func(c clause) bool { return c.words == "*" })
+	findsAll := slices.ContainsFunc(clauses, func(c clause) bool { return c.findsAll })
 	switch {
 	case !findsAll:
 		return clauses, nil
@@ -264,7 +265,7 @@ func (p *parser) readBound(c *clause) error {
 func (p *parser) parseTerm(c *clause, start int, t text) error {
 	plain := t.withoutLiterals()
 	if plain == "*" && c.field == "" && c.need == may {
-		c.words = "*"
+		c.findsAll = true
 		return nil
 	}
 	if err := p.unsupported(start, plain); err != nil {

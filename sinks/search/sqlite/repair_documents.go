@@ -12,7 +12,7 @@ import (
 
 var _ search.Repairer = (*Store)(nil)
 
-const readWhole = `SELECT doc, version, void, birth, entries, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
+const selectWhole = `SELECT doc, version, void, birth, entries, source FROM "_tws_documents" WHERE "index" = ? AND id = ?`
 
 // RepairDocuments repairs documents in one transaction, as search.Repairer defines.
 func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRepair) ([]search.Result, error) {
@@ -50,7 +50,7 @@ func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRe
 func (t *tx) repair(
 	expected *search.StoredDocument, m *search.Mutation, docFields fields,
 ) (result search.Result, err error) {
-	index, foreignErr, err := t.store.ensureIndex(t.ctx, t.Writer, m.Index)
+	index, foreignErr, err := t.store.ensureIndex(t.Writer, m.Index)
 	if err != nil {
 		return result, err
 	}
@@ -58,32 +58,32 @@ func (t *tx) repair(
 		return search.Result{Err: foreignErr}, nil //nolint:nilerr // the error of one document fails no other
 	}
 
-	current, doc, err := t.readWhole(index, m.ID)
+	current, seen, err := t.readWhole(index, m.ID)
 	if err != nil {
 		return result, err
 	}
-	if doc.Exists && current.birth != m.Birth {
+	if seen.Exists && current.birth != m.Birth {
 		return result, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
 	}
-	if !doc.Matches(expected) {
+	if !seen.Matches(expected) {
 		return search.Result{Overtaken: true}, nil
 	}
 	return result, t.replace(index, m, docFields, current, rewriteAll)
 }
 
-// readWhole returns the stored document in two forms: for a write, and for a comparison.
-func (t *tx) readWhole(index int64, id string) (current stored, doc search.StoredDocument, err error) {
-	err = t.QueryRows(t.ctx, readWhole, []any{index, id}, func(rows *sql.Rows) error {
+// readWhole returns a stored document in two forms: current for a write, and seen for the comparison with an audit.
+func (t *tx) readWhole(index int64, id string) (current stored, seen search.StoredDocument, err error) {
+	err = t.QueryRows(selectWhole, []any{index, id}, func(rows *sql.Rows) error {
 		var version string
-		err := rows.Scan(&current.doc, &version, &current.void, &current.birth, &current.entries, (*[]byte)(&doc.Doc))
+		err := rows.Scan(&current.doc, &version, &current.void, &current.birth, &current.entries, (*[]byte)(&seen.Doc))
 		if err != nil {
 			return t.store.db.WrapError("read", err)
 		}
 		if current.version, err = record.ParseVersion(version); err != nil {
 			return t.store.db.Damaged("the document "+id, err)
 		}
-		doc.Exists, doc.Tombstone, doc.Version = true, doc.Doc == nil, current.version
+		seen.Exists, seen.Tombstone, seen.Version = true, seen.Doc == nil, current.version
 		return nil
 	})
-	return current, doc, err
+	return current, seen, err
 }

@@ -20,7 +20,7 @@ func TestRepairs(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer db.Close()
-		if err := db.Write(t.Context(), func(w *state.Writer) error { return w.Exec(t.Context(), query, args...) }); err != nil {
+		if err := db.Write(t.Context(), func(w *state.Writer) error { return w.Exec(query, args...) }); err != nil {
 			t.Fatal(err)
 		}
 	}

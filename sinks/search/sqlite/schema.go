@@ -94,13 +94,12 @@ func hasLayout(ctx context.Context, db *sqlite.DB) (bool, error) {
 
 // prepare creates the tables if they are missing.
 func prepare(ctx context.Context, db *sqlite.DB, w *sqlite.Writer) error {
-	ctx = context.WithoutCancel(ctx)
 	if exists, err := hasLayout(ctx, db); err != nil || exists {
 		return err
 	}
-	return w.Transact(ctx, func() error {
+	return w.Transact(func() error {
 		for _, q := range layout {
-			if err := w.ExecDDL(ctx, q); err != nil {
+			if err := w.ExecDDL(q); err != nil {
 				return err
 			}
 		}

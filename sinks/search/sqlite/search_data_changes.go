@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// changes collects the words and values that a transaction adds and removes. FTS5 begins a new segment of its index at
-// each rowid that is lower than the rowid before. So changes collects all changes first, and flush writes them in the
-// order of their rowids.
+// changes collects the words and values that a transaction adds and removes. FTS5 begins a new segment of its index
+// where the rowids do not rise. So changes collects all changes first, and flush writes them in the order of their
+// rowids.
 type changes struct{ words, values []change }
 
 type change struct {
@@ -63,12 +63,11 @@ func (c *changes) diff(t *tx, index, doc int64, stored []entry, docFields fields
 			}
 
 			added := change{entry: e, docID: doc, add: true}
-			if e.value == nil {
+			if hasWords := e.value == nil; hasWords {
 				added.words = f.words
-			}
-			if e.value == nil && mode == rewriteAll {
-				// FTS5 accepts no second row with the same rowid, so the old row is removed first.
-				c.collect(change{entry: e, docID: doc})
+				if mode == rewriteAll { // FTS5 accepts no second row with the same rowid, so the old row is removed first
+					c.collect(change{entry: e, docID: doc})
+				}
 			}
 			c.collect(added)
 		}
@@ -83,7 +82,8 @@ func (c *changes) diff(t *tx, index, doc int64, stored []entry, docFields fields
 // rowid returns the rowid of the words of a document at a path.
 func rowid(path, doc int64) int64 { return path<<docBits | doc }
 
-// flush writes the changes. At each rowid it removes the old words before it adds the new words.
+// flush writes the changes. At each rowid it removes the old words, which a change does not have, before it adds the
+// new ones.
 func (c *changes) flush(t *tx) error {
 	slices.SortFunc(c.words, func(a, b change) int {
 		return cmp.Or(cmp.Compare(rowid(a.path, a.docID), rowid(b.path, b.docID)), cmp.Compare(len(a.words), len(b.words)))
@@ -93,7 +93,7 @@ func (c *changes) flush(t *tx) error {
 		if w.add {
 			query, args = addWords, append(args, string(w.words))
 		}
-		if err := t.Exec(t.ctx, query, args...); err != nil {
+		if err := t.Exec(query, args...); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (c *changes) flush(t *tx) error {
 		if v.add {
 			query = addValue
 		}
-		if err := t.Exec(t.ctx, query, v.path, v.value, v.docID); err != nil {
+		if err := t.Exec(query, v.path, v.value, v.docID); err != nil {
 			return err
 		}
 	}
@@ -132,12 +132,12 @@ func (ps paths) id(t *tx, index int64, path string) (int64, error) {
 		return n, nil
 	}
 	var n int64
-	found, err := t.QueryRow(t.ctx, readPath, []any{index, path}, &n)
+	found, err := t.QueryRow(readPath, []any{index, path}, &n)
 	if err != nil {
 		return 0, err
 	}
 	if !found {
-		if _, err := t.QueryRow(t.ctx, writePath, []any{index, path}, &n); err != nil {
+		if _, err := t.QueryRow(writePath, []any{index, path}, &n); err != nil {
 			return 0, err
 		}
 	}

@@ -90,7 +90,7 @@ func (s *Store) Create(ctx context.Context, name string) error {
 		return fmt.Errorf("sqlite: %w", err)
 	}
 	return s.db.Write(ctx, func(w *sqlite.Writer) error {
-		_, foreign, err := s.ensureIndex(context.WithoutCancel(ctx), w, name)
+		_, foreign, err := s.ensureIndex(w, name)
 		if err != nil || foreign == nil {
 			return err
 		}
@@ -121,27 +121,19 @@ func scanOwner(rows *sql.Rows) (owner search.Owner, err error) {
 // ensureIndex returns the number of an index. It creates a missing index. It takes over an index of another sink if the
 // index is empty. foreign is not nil if the index belongs to another sink and is not empty.
 func (s *Store) ensureIndex(
-	ctx context.Context, w *sqlite.Writer, name string,
+	w *sqlite.Writer, name string,
 ) (id int64, foreign *search.ForeignIndexError, err error) {
-	for range 2 {
-		var owner search.Owner
-		found, err := w.QueryRow(ctx, readIndex, []any{name}, &id, &owner.Pipeline, &owner.Sink)
-		if err != nil {
-			return 0, nil, err
-		}
-		if found && owner == s.owner {
-			return id, nil, nil
-		}
-		if found {
-			foreign = &search.ForeignIndexError{Writer: s.owner, Index: name, Owner: owner}
-		}
-
-		// The second round reads the index that is claimed now.
-		if n, err := w.ExecCount(ctx, claimIndex, name, s.owner.Pipeline, s.owner.Sink); err != nil || n == 0 {
-			return 0, foreign, err
-		}
+	if err := w.Exec(claimIndex, name, s.owner.Pipeline, s.owner.Sink); err != nil {
+		return 0, nil, err
 	}
-	return 0, foreign, nil
+	var owner search.Owner
+	if _, err := w.QueryRow(readIndex, []any{name}, &id, &owner.Pipeline, &owner.Sink); err != nil {
+		return 0, nil, err
+	}
+	if owner != s.owner {
+		return 0, &search.ForeignIndexError{Writer: s.owner, Index: name, Owner: owner}, nil
+	}
+	return id, nil, nil
 }
 
 // Indexes lists the indexes of all sinks by name.

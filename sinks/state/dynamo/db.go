@@ -51,8 +51,8 @@ type DB struct {
 	closed      atomic.Bool
 
 	accepted acceptedIdentities
-	// touched maps each Target that [DB.Touch] has noted to a bool. The bool is true if the stored note names witnesses
-	touched sync.Map
+	// noted maps each Target that [DB.NoteTarget] has noted to a bool: whether the stored note names witnesses
+	noted sync.Map
 }
 
 // New returns a DB with the options o. It does not call DynamoDB. An error names the field that is wrong.
@@ -130,7 +130,7 @@ func callPatiently[I, O any](
 	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error), throttled func(err error, wait time.Duration),
 ) (O, error) {
 	var none O
-	failures := 0 // number of failed attempts, without those that may be repeated without limit
+	failures := 0 // number of failed attempts that count
 	for attempt := 0; ; attempt++ {
 		if db.closed.Load() {
 			return none, pipeline.Fatal(&Error{Op: op, Table: table, Action: -1, Kind: errClosed})
@@ -141,20 +141,19 @@ func callPatiently[I, O any](
 		}
 
 		err = Classify(ctx, op, table, err)
-		isThrottled := errors.Is(err, ErrThrottled) || errors.Is(err, ErrRequestLimit)
-		unlimited := isThrottled && throttled != nil
-		if !unlimited {
-			failures++
-		}
 		wait, retryable := pipeline.Retryable(err)
-		mayRetry := retryable && failures < db.attempts && !errors.Is(err, ErrTokenReused)
-		if !mayRetry || ctx.Err() != nil {
+		if !retryable || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
 			return none, err
 		}
-
 		delay := db.backoff.Delay(attempt, wait)
-		if unlimited {
+		isThrottled := errors.Is(err, ErrThrottled) || errors.Is(err, ErrRequestLimit)
+		if isThrottled && throttled != nil {
 			throttled(err, delay)
+		} else {
+			failures++
+		}
+		if failures >= db.attempts {
+			return none, err
 		}
 		if pipeline.Sleep(ctx, delay) != nil {
 			return none, stoppedError(ctx)

@@ -21,7 +21,7 @@ import (
 // sequence.
 func (db *DB) List(ctx context.Context, in *dynamodb.ScanInput, l state.Listing) iter.Seq2[Item, error] {
 	if err := l.Check(); err != nil {
-		return func(yield func(Item, error) bool) { yield(nil, err) }
+		return seq.Of[Item](nil, err)
 	}
 	s := *in
 	if l.Segments > 1 {
@@ -76,8 +76,7 @@ func listedClaim(found Item) state.ItemGuard {
 }
 
 // listedRow returns the row of a claim or an owner record. If the row was cut in the partition key, listedRow takes the
-// row from the guard of claimant. If that guard names another row or cannot be read, the row is unknown, and listedRow
-// returns "".
+// row from the guard of claimant. If that guard names another row or cannot be read, listedRow returns "".
 func (db *DB) listedRow(
 	ctx context.Context, t state.Target, found Item, prefix string, claimant item.Key,
 ) (state.Row, error) {

@@ -155,7 +155,7 @@ func Classify(ctx context.Context, op, table string, err error) error {
 		e.Kind, e.Detail = ErrUnavailable, "the clock of this machine is not the server's"
 	}
 	if e.Kind != nil {
-		return e.withHint(awserr.RequestedWait(err))
+		return e.marked(awserr.RequestedWait(err))
 	}
 
 	// The error has no code, or a code that kindOf does not know.
@@ -165,7 +165,7 @@ func Classify(ctx context.Context, op, table string, err error) error {
 	} else if e.Code == "" {
 		e.Detail = fmt.Sprintf("%T", awserr.WithoutOperation(err))
 	}
-	return e.withHint(awserr.RequestedWait(err))
+	return e.marked(awserr.RequestedWait(err))
 }
 
 // failureDetail describes why a call got no answer from DynamoDB. It returns "" if the reason is unknown.
@@ -179,6 +179,9 @@ func failureDetail(err error) string {
 	if broken, ok := errors.AsType[*net.OpError](err); ok {
 		return broken.Error() // dial tcp 10.0.0.1:443: connect: connection refused
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "the call took too long"
+	}
 	return ""
 }
 
@@ -187,9 +190,9 @@ func failureDetail(err error) string {
 var generalKinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awserr.Denied: ErrDenied,
 	awserr.Missing: ErrNoTable}
 
-// withHint adds the hint to e, and marks e as transient, fatal or permanent. wait is how long the server asked to wait,
+// marked adds the hint to e, and marks e as transient, fatal or permanent. wait is how long the server asked to wait,
 // or 0 if it did not ask.
-func (e *Error) withHint(wait time.Duration) error {
+func (e *Error) marked(wait time.Duration) error {
 	switch e.Kind {
 	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, //nolint:errorlint // a Kind is never wrapped
 		ErrTokenReused, ErrUnavailable, ErrInUse:

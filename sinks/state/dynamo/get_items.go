@@ -87,47 +87,47 @@ type tableItem struct {
 // getBatch reads up to 100 items. The server leaves keys unprocessed if the answer is full or the table is throttled.
 // getBatch requests these keys again. It fails after Options.Attempts answers in a row without an item.
 func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]tableItem, error) {
-	remaining := make(map[string]types.KeysAndAttributes)
-	for _, r := range refs {
-		request := remaining[r.Table]
-		request.ConsistentRead = aws.Bool(true)
-		request.Keys = append(request.Keys, r.Key)
-		remaining[r.Table] = request
-	}
-
 	var all []tableItem
 	idle := 0 // number of answers in a row without an item
-	for len(remaining) > 0 {
+	for remaining := requestsOf(refs); len(remaining) > 0; {
 		out, err := call(ctx, db, "BatchGetItem", tableName(remaining), &dynamodb.BatchGetItemInput{RequestItems: remaining},
 			db.client.BatchGetItem)
 		if err != nil {
 			return nil, err
 		}
 
-		before := len(all)
+		idle++
 		for table, items := range out.Responses {
 			for _, item := range items {
 				all = append(all, tableItem{table, item})
+				idle = 0
 			}
 		}
 		remaining = out.UnprocessedKeys
 		if len(remaining) == 0 {
-			break
-		}
-
-		idle++
-		if len(all) > before {
-			idle = 0
+			return all, nil
 		}
 		if idle >= db.attempts {
 			return nil, (&Error{Op: "BatchGetItem", Table: tableName(remaining), Action: -1, Kind: ErrThrottled,
-				Detail: "keys come back unprocessed"}).withHint(0)
+				Detail: "keys come back unprocessed"}).marked(0)
 		}
 		if pipeline.Sleep(ctx, db.backoff.Delay(idle, 0)) != nil {
 			return nil, stoppedError(ctx)
 		}
 	}
 	return all, nil
+}
+
+// requestsOf returns requests of the items, by table. The items are read consistently.
+func requestsOf(refs []Ref) map[string]types.KeysAndAttributes {
+	requests := make(map[string]types.KeysAndAttributes)
+	for _, r := range refs {
+		request := requests[r.Table]
+		request.ConsistentRead = aws.Bool(true)
+		request.Keys = append(request.Keys, r.Key)
+		requests[r.Table] = request
+	}
+	return requests
 }
 
 // tableName returns the name of the requested table, or "" if several tables are requested.

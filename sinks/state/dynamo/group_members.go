@@ -34,10 +34,10 @@ func NewEpoch() string { return rand.Text()[:epochLetters] }
 // dropPageSize is the number of members that one query of DropMembers reads.
 const dropPageSize = 1000
 
-// UpdateMembers applies the changes in members to columns: it sets each changed min, max and distinct to its new value.
-// columns are the attributes of a group's row, and epoch is the row's epoch. UpdateMembers returns the actions that put
+// MemberUpdates applies the changes in members to columns: it sets each changed min, max and distinct to its new value.
+// columns are the attributes of a group's row, and epoch is the row's epoch. MemberUpdates returns the actions that put
 // or delete the members.
-func (db *DB) UpdateMembers(
+func (db *DB) MemberUpdates(
 	ctx context.Context, t state.Target, row state.Row, epoch string, members []state.Member, columns Item,
 ) (actions []Action, err error) {
 	values, err := db.changedValues(t, row, epoch, members)
@@ -59,9 +59,9 @@ func (db *DB) UpdateMembers(
 	return actions, nil
 }
 
-// DeleteMembers returns the actions that delete those members whose Remove is set. It is called for a row that is
+// MemberDeletes returns the actions that delete those members whose Remove is set. It is called for a row that is
 // deleted.
-func (db *DB) DeleteMembers(
+func (db *DB) MemberDeletes(
 	t state.Target, row state.Row, epoch string, members []state.Member,
 ) (actions []Action, err error) {
 	removed := slices.DeleteFunc(slices.Clone(members), func(m state.Member) bool { return !m.Remove })

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// single is the sort key in partitions that hold one item.
-const single = "-"
+// onlySortKey is the sort key in partitions that hold one item.
+const onlySortKey = "-"
 
 // The sort keys of the owner record of a row and of the claims on the row. The owner record sorts before the claims.
 const (
@@ -67,17 +67,17 @@ func (db *DB) ref(pk, sk string) Ref {
 
 // GuardRef returns the reference to the guard of an item.
 func (db *DB) GuardRef(t state.Target, item item.Key) Ref {
-	return db.ref(cutKey(prefix(t, "guard"), string(item), MaxPartitionKey), single)
+	return db.ref(cutKey(prefix(t, "guard"), string(item), MaxPartitionKey), onlySortKey)
 }
 
 // TombstoneRef returns the reference to a tombstone that is stored apart from the rows.
 func (db *DB) TombstoneRef(t state.Target, row state.Row) Ref {
-	return db.ref(cutKey(prefix(t, "tombstone"), string(row), MaxPartitionKey), single)
+	return db.ref(cutKey(prefix(t, "tombstone"), string(row), MaxPartitionKey), onlySortKey)
 }
 
 // ContributionRef returns the reference to the contribution of an item.
 func (db *DB) ContributionRef(t state.Target, item item.Key) Ref {
-	return db.ref(cutKey(prefix(t, "contribution"), string(item), MaxPartitionKey), single)
+	return db.ref(cutKey(prefix(t, "contribution"), string(item), MaxPartitionKey), onlySortKey)
 }
 
 // OwnerRef returns the reference to the owner record of a row: the revision of its claims, and the owner.

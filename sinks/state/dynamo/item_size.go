@@ -67,7 +67,8 @@ func sizeOfNumber(text string) int {
 	whole, fraction, _ := strings.Cut(text, ".")
 	whole = strings.TrimLeft(whole, "0")
 
-	// Digits are stored in pairs on both sides of the point. Pairs of zeros at either end are not stored.
+	// Digits are stored in pairs on both sides of the point. Pairs of zeros at either end are not stored: 0.0012 and 1200
+	// have one pair.
 	if whole == "" {
 		zeros := len(fraction) - len(strings.TrimLeft(fraction, "0"))
 		fraction = fraction[zeros-zeros%2:]

@@ -139,9 +139,9 @@ func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error)
 	}
 }
 
-// isStored reports whether the stored item equals now. It is called if a write of now returned that its condition is
-// not met. The write may have succeeded nevertheless: if the answer to the first request was lost, the repeated request
-// finds the item that the first one wrote. If now is the zero T, isStored reports whether the item is missing.
+// isStored reports whether the stored item equals now. It is called after a refused write of now: if the answer to the
+// first request was lost, the repeated request finds the item that the first one wrote. If now is the zero T, isStored
+// reports whether the item is missing.
 func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse func(Item) (T, error)) (bool, error) {
 	item, err := db.getOne(ctx, ref)
 	if err != nil {

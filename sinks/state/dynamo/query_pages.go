@@ -57,19 +57,7 @@ func (p page) spend(ctx context.Context, l state.Listing) error {
 
 // itemsOf yields the items of pages.
 func itemsOf(pages iter.Seq2[page, error]) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
-		for p, err := range pages {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, item := range p.items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-		}
-	}
+	return seq.FlatMap(pages, func(p page) ([]Item, error) { return p.items, nil })
 }
 
 // query yields the pages of a query, read consistently.
@@ -101,20 +89,11 @@ func readNotes[T any](ctx context.Context, s *State, kind string, parse func(Ite
 // sorted reads a sequence to its end, and yields its values in order. If the sequence has an error, sorted yields only
 // that error.
 func sorted[T any](values iter.Seq2[T, error], order func(a, b T) int) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
+	return seq.Lazy(func() (iter.Seq2[T, error], error) {
 		all, err := seq.Collect(values)
-		if err != nil {
-			var none T
-			yield(none, err)
-			return
-		}
 		slices.SortFunc(all, order)
-		for _, v := range all {
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
+		return seq.Of(all, err), nil
+	})
 }
 
 // hasItem reports whether a query finds an item.

@@ -79,8 +79,8 @@ func (db *DB) readClaims(
 		viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", redact.Safe(t.View)))
 }
 
-// queryClaims reads the claims on a row, and the owner record after them. unchanged is false if the revision of the
-// owner record is no longer that of ownerRecord.
+// queryClaims reads the claims on a row, and the owner record after them: it sorts first, and the query is in reverse.
+// unchanged is false if the revision of the owner record is no longer that of ownerRecord.
 func (db *DB) queryClaims(
 	ctx context.Context, t state.Target, row state.Row, ref Ref, ownerRecord Item,
 ) (claims state.RowClaims, unchanged bool, err error) {
@@ -91,7 +91,7 @@ func (db *DB) queryClaims(
 		if err != nil {
 			return claims, false, err
 		}
-		if _, isOwnerRecord := found[attrRevision]; isOwnerRecord {
+		if isOwnerRecord(found) {
 			unchanged = Text(found, attrRevision) == claims.Revision
 			continue
 		}
@@ -107,6 +107,9 @@ func (db *DB) queryClaims(
 	}
 	return claims, unchanged, nil
 }
+
+// isOwnerRecord reports whether an item in the partition of a row is the row's owner record. All others are claims.
+func isOwnerRecord(found Item) bool { return Text(found, attrSK) == ownerSortKey }
 
 // moveToOwner moves the claim whose Source is owner from Waiting to Owner. If there is no such claim, it does nothing.
 // Then the row is damaged, unless the owner record has changed meanwhile.
@@ -130,7 +133,10 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 		ExpressionAttributeNames:  map[string]string{"#item": attrItem, "#holder": attrOwnerKey},
 		ExpressionAttributeValues: Item{":claims": S(start)},
 	}
-	return seq.Map(groupByPartition(db.Scan(ctx, in)), func(items []Item) (row state.ContestedRow, keep bool, err error) {
+	// A scan returns the items of a partition together, sorted by their sort keys.
+	samePartition := func(a, b Item) bool { return Text(a, attrPK) == Text(b, attrPK) }
+	partitions := seq.ChunkBy(db.Scan(ctx, in), samePartition)
+	return seq.Map(partitions, func(items []Item) (row state.ContestedRow, keep bool, err error) {
 		row = contestedRow(items)
 		if len(row.Waiting) == 0 {
 			return row, false, nil
@@ -141,36 +147,11 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 	})
 }
 
-// groupByPartition yields the items of a scan in slices, one for each partition. A scan returns the items of a
-// partition together, sorted by their sort keys. An error ends the sequence.
-func groupByPartition(items iter.Seq2[Item, error]) iter.Seq2[[]Item, error] {
-	return func(yield func([]Item, error) bool) {
-		var partition []Item
-		for found, err := range items {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			isNext := len(partition) > 0 && Text(found, attrPK) != Text(partition[0], attrPK)
-			if isNext {
-				if !yield(partition, nil) {
-					return
-				}
-				partition = nil
-			}
-			partition = append(partition, found)
-		}
-		if len(partition) > 0 {
-			yield(partition, nil)
-		}
-	}
-}
-
 // contestedRow returns the owner and the waiting claims of a row, without the row itself. items are the row's owner
 // record and then its claims.
 func contestedRow(items []Item) (row state.ContestedRow) {
 	for _, found := range items {
-		if Text(found, attrSK) == ownerSortKey {
+		if isOwnerRecord(found) {
 			row.Owner = item.Key(Text(found, attrOwnerKey))
 			continue
 		}
@@ -223,24 +204,31 @@ func claimOf(image Item) (state.Claim, error) {
 		return state.Claim{}, err
 	}
 
+	if c.Attributes, err = claimedColumns(image); err != nil {
+		return state.Claim{}, err
+	}
+	return c, nil
+}
+
+// claimedColumns returns the row's attributes in the claim of a stored item.
+func claimedColumns(image Item) (columns []state.Column, err error) {
 	names, ok := image[attrNames].(*types.AttributeValueMemberL)
 	if !ok {
-		return state.Claim{}, viewErrs.New("it has no attributes")
+		return nil, viewErrs.New("it has no attributes")
 	}
 	for i, name := range names.Value {
 		av, ok := image[attrValue+strconv.Itoa(i)]
 		if !ok {
-			return state.Claim{}, viewErrs.New("an attribute has no value")
+			return nil, viewErrs.New("an attribute has no value")
 		}
-		v, err := sdkvalue.Value(av)
-		if err != nil {
-			return state.Claim{}, err
+		var column state.Column
+		if column.Value, err = sdkvalue.Value(av); err != nil {
+			return nil, err
 		}
-		column := state.Column{Value: v}
 		if text, ok := name.(*types.AttributeValueMemberS); ok {
 			column.Name = text.Value
 		}
-		c.Attributes = append(c.Attributes, column)
+		columns = append(columns, column)
 	}
-	return c, nil
+	return columns, nil
 }

@@ -38,7 +38,7 @@ const Format = 4
 // was first called. Forgets is always true, because the TTL of the table or [DB.Purge] deletes items. The error is
 // fatal if the pipeline's items have another format.
 func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
-	ref := db.noteRef(db.pipeline, "memory", single)
+	ref := db.noteRef(db.pipeline, "memory", onlySortKey)
 	for {
 		item, err := db.getOne(ctx, ref)
 		if err != nil {

@@ -149,7 +149,7 @@ func cancellationError(op string, c *types.TransactionCanceledException) error {
 
 		e := &Error{Op: op, Action: i, Code: code, Err: c}
 		e.Detail, e.Kind = kindOf(code, aws.ToString(r.Message))
-		err := e.withHint(0)
+		err := e.marked(0)
 		if _, retryable := pipeline.Retryable(err); !retryable {
 			return err
 		}

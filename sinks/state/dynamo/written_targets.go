@@ -23,12 +23,12 @@ const attrWitnesses = "witnesses"
 // removed later.
 const maxWitnesses = 10
 
-// Touch stores a note that a target is about to be written to. The note also names witnesses, some of the items that
-// get rows in the target. For each target, Touch writes the note once in the lifetime of db, or twice if the first note
-// had no witnesses. [DB.Untouched] and [DB.RemembersRows] read the note. They cannot query the items of the target
-// instead, because each item has its own partition.
-func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
-	hasWitnesses, isNoted := db.touched.Load(t)
+// NoteTarget stores a note that a target is about to be written to. The note also names witnesses, some of the items
+// that get rows in the target. For each target, NoteTarget writes the note once in the lifetime of db, or twice if the
+// first note had no witnesses. [DB.NeverWritten] and [DB.RemembersRows] read the note. They cannot query the items of
+// the target instead, because each item has its own partition.
+func (db *DB) NoteTarget(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
+	hasWitnesses, isNoted := db.noted.Load(t)
 	if isNoted && hasWitnesses.(bool) {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item
 	if err := db.Write(ctx, Put(db.table, note, Condition{})); err != nil {
 		return err
 	}
-	db.touched.Store(t, len(keys) > 0)
+	db.noted.Store(t, len(keys) > 0)
 	return nil
 }
 
@@ -96,8 +96,8 @@ func (db *DB) readWitnesses(ctx context.Context, t state.Target) (keys []item.Ke
 	return keys, nil
 }
 
-// Untouched reports whether no process ever wrote to a target.
-func (db *DB) Untouched(ctx context.Context, t state.Target) (bool, error) {
+// NeverWritten reports whether no process ever wrote to a target.
+func (db *DB) NeverWritten(ctx context.Context, t state.Target) (bool, error) {
 	item, err := db.getOne(ctx, db.targetRef(t))
 	return err == nil && item == nil, err
 }

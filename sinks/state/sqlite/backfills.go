@@ -59,11 +59,11 @@ func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfi
 
 // RemoveBackfill removes a backfill and its parts in one transaction.
 func (s *State) RemoveBackfill(ctx context.Context, run string) error {
-	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
-		if err := w.Exec(ctx, dropParts, s.pipeline, run); err != nil {
+	return s.db.transact(ctx, func(w *Writer) error {
+		if err := w.Exec(dropParts, s.pipeline, run); err != nil {
 			return err
 		}
-		return w.Exec(ctx, dropBackfill, s.pipeline, run)
+		return w.Exec(dropBackfill, s.pipeline, run)
 	})
 }
 

@@ -117,7 +117,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 		return nil, db.WrapError("open", err)
 	}
 	w := &Writer{db: db, conn: conn, prepared: make(map[string]*sql.Stmt), targets: make(map[state.Target]int64)}
-	if err := w.prepareFile(ctx); err != nil {
+	if err := w.prepareFile(); err != nil {
 		return w, err
 	}
 
@@ -125,7 +125,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 		return w, err
 	}
 	db.witness = &witness{path: o.Witness}
-	return w, db.witness.renewToken(ctx, w)
+	return w, db.witness.open(ctx, w)
 }
 
 // createFile creates an empty file if no file exists. SQLite gives the other files of the database the same mode.

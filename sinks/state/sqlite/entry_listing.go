@@ -41,28 +41,23 @@ type ListedRow[T any] struct {
 func List[T any](
 	ctx context.Context, db *DB, q ListQuery, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
 ) iter.Seq2[T, error] {
+	if err := l.Check(); err != nil {
+		return seq.Of[T](nil, err)
+	}
+	return seq.FlatMap(listPages(ctx, db, q, l, scan), func(p listPage[T]) ([]T, error) { return p.values, nil })
+}
+
+// listPages yields the pages of a listing.
+func listPages[T any](
+	ctx context.Context, db *DB, q ListQuery, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
+) iter.Seq2[listPage[T], error] {
 	order := fmt.Sprintf(" ORDER BY %s LIMIT %d", strings.Join(q.Key, ", "), pageRows)
 	after := fmt.Sprintf(" AND (%s) > (?%s)", strings.Join(q.Key, ", "), strings.Repeat(", ?", len(q.Key)-1))
-	return func(yield func(T, error) bool) {
-		var none T
-		if err := l.Check(); err != nil {
-			yield(none, err)
-			return
-		}
-
+	return func(yield func(listPage[T], error) bool) {
 		query, args := q.Select+order, q.Args
 		for {
 			page, err := readPage(Read(ctx, db, query, args, scan), l)
-			if err != nil {
-				yield(none, err)
-				return
-			}
-			for _, v := range page.values {
-				if !yield(v, nil) {
-					return
-				}
-			}
-			if page.isLast {
+			if !yield(page, err) || err != nil || page.isLast {
 				return
 			}
 			query = q.Select + after + order
@@ -134,7 +129,7 @@ func listTarget[T any](
 // items, and the owners of the claimed rows. A guard that cannot be read is the zero Guard. A claim that cannot be read
 // has no Source.
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
-	guards := seq.Map(listItemRecords(ctx, db, t, guards, l, parseGuard),
+	guards := seq.Map(listItemRecords(ctx, db, t, guardTable, l, parseGuard),
 		func(r listedRecord[state.Guard]) (state.ItemGuard, bool, error) {
 			isListed := r.value.Row != "" || !r.isReadable
 			return state.ItemGuard{Item: r.source, Guard: r.value}, isListed, nil
@@ -173,7 +168,7 @@ func scanListedOwner(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
 func (db *DB) ListContributions(
 	ctx context.Context, t state.Target, l state.Listing,
 ) iter.Seq2[state.ItemContribution, error] {
-	return seq.Map(listItemRecords(ctx, db, t, contributions, l, parseContribution),
+	return seq.Map(listItemRecords(ctx, db, t, contributionTable, l, parseContribution),
 		func(r listedRecord[state.Contribution]) (state.ItemContribution, bool, error) {
 			isListed := len(r.value.Shares) > 0 || !r.isReadable
 			return state.ItemContribution{Item: r.source, Contribution: r.value}, isListed, nil

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -33,10 +32,10 @@ type Group struct {
 }
 
 // Group reads the group of a row.
-func (w *Writer) Group(ctx context.Context, target int64, row state.Row) (*Group, error) {
+func (w *Writer) Group(target int64, row state.Row) (*Group, error) {
 	g := &Group{writer: w, target: target, row: row}
 	var text string
-	found, err := w.QueryRow(ctx, readGroup, []any{target, string(row)}, &g.id, &g.shares, &g.version, &text)
+	found, err := w.QueryRow(readGroup, []any{target, string(row)}, &g.id, &g.shares, &g.version, &text)
 	if err != nil || !found {
 		return g, err
 	}
@@ -55,52 +54,62 @@ func (g *Group) damagedError(err error) error {
 	return g.writer.db.Damaged("the group "+string(g.row), err)
 }
 
-// Change applies a change, and returns the version and the attributes of the group's row. If the group has no share any
-// more, Change deletes the group, and exists is false.
-func (g *Group) Change(
-	ctx context.Context, c *state.GroupChange,
-) (version record.Version, columns []state.Column, exists bool, err error) {
-	if err := g.add(ctx, c); err != nil {
-		return version, nil, false, err
+// GroupRow is the content of a group's row.
+type GroupRow struct {
+	Version    record.Version
+	Attributes []state.Column
+}
+
+// Change applies a change, and returns the group's row. If the group has no share any more, Change deletes the group,
+// and returns nil.
+func (g *Group) Change(c *state.GroupChange) (*GroupRow, error) {
+	if err := g.add(c); err != nil {
+		return nil, err
 	}
 	if g.shares < 0 {
-		return version, nil, false, pipeline.Fatal(viewErrs.Errorf("sqlite: %s: the group %s: %w",
+		return nil, pipeline.Fatal(viewErrs.Errorf("sqlite: %s: the group %s: %w",
 			redact.Safe(g.writer.db.path), string(g.row), state.ErrNegative))
 	}
 	if g.shares == 0 {
-		return version, nil, false, g.writer.deleteGroup(ctx, g.id)
+		return nil, g.writer.deleteGroup(g.id)
 	}
 
 	text, err := json.Marshal(g.totals)
 	if err != nil {
-		return version, nil, true, err
+		return nil, err
 	}
-	if err := g.writer.Exec(ctx, writeGroup, g.shares, state.NewID(), g.version, string(text), g.id); err != nil {
-		return version, nil, true, err
+	if err := g.writer.Exec(writeGroup, g.shares, state.NewID(), g.version, string(text), g.id); err != nil {
+		return nil, err
 	}
-	if version, err = record.ParseVersion(g.version); err != nil {
-		return version, nil, true, err
+	row := &GroupRow{}
+	if row.Version, err = record.ParseVersion(g.version); err != nil {
+		return nil, err
 	}
-	columns, err = g.totals.columns()
-	return version, columns, true, g.damagedError(err)
+	row.Attributes, err = g.totals.columns()
+	return row, g.damagedError(err)
 }
 
 // deleteGroup deletes a stored group and its members.
-func (w *Writer) deleteGroup(ctx context.Context, id int64) error {
-	if err := w.Exec(ctx, removeMembers, id); err != nil {
+func (w *Writer) deleteGroup(id int64) error {
+	if err := w.Exec(removeMembers, id); err != nil {
 		return err
 	}
-	return w.Exec(ctx, dropGroup, id)
+	return w.Exec(dropGroup, id)
+}
+
+// insert inserts the group.
+func (g *Group) insert() error {
+	if _, err := g.writer.QueryRow(newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
+		return err
+	}
+	// SQLite may reuse the id of a group that was deleted by hand, and its members may still be stored.
+	return g.writer.Exec(removeMembers, g.id)
 }
 
 // add adds a change to the totals. It inserts the group if it is not stored.
-func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
-	if g.id == 0 {
-		if _, err := g.writer.QueryRow(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
-			return err
-		}
-		// SQLite may reuse the id of a group that was deleted by hand, and its members may still be stored.
-		if err := g.writer.Exec(ctx, removeMembers, g.id); err != nil {
+func (g *Group) add(c *state.GroupChange) error {
+	if isStored := g.id != 0; !isStored {
+		if err := g.insert(); err != nil {
 			return err
 		}
 	}
@@ -113,7 +122,7 @@ func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 		}
 	}
 	for i := range c.Members {
-		if err := g.changeMember(ctx, &c.Members[i]); err != nil {
+		if err := g.changeMember(&c.Members[i]); err != nil {
 			return err
 		}
 	}
@@ -126,24 +135,24 @@ const readGroupRevision = `SELECT id, revision FROM "_tws_groups" WHERE target =
 
 // ReplaceGroup deletes the stored group of a row and creates a new one by the change c, within a transaction. It does
 // not read the stored group, which may be damaged. was is the expected revision of the stored group, or "" if no group
-// is stored. If the revision differs, ReplaceGroup returns false and changes nothing. The other results are those of
+// is stored. If the revision differs, ReplaceGroup returns false and changes nothing. row is the result of
 // [Group.Change].
 func (w *Writer) ReplaceGroup(
-	ctx context.Context, target int64, was string, c *state.GroupChange,
-) (replaced bool, version record.Version, columns []state.Column, exists bool, err error) {
+	target int64, was string, c *state.GroupChange,
+) (row *GroupRow, replaced bool, err error) {
 	var id int64
 	var revision string
-	_, err = w.QueryRow(ctx, readGroupRevision, []any{target, string(c.Row)}, &id, &revision)
+	_, err = w.QueryRow(readGroupRevision, []any{target, string(c.Row)}, &id, &revision)
 	if err != nil || revision != was {
-		return false, version, nil, false, err
+		return nil, false, err
 	}
-	if err := w.deleteGroup(ctx, id); err != nil {
-		return false, version, nil, false, err
+	if err := w.deleteGroup(id); err != nil {
+		return nil, false, err
 	}
 
 	g := &Group{writer: w, target: target, row: c.Row}
-	version, columns, exists, err = g.Change(ctx, c)
-	return true, version, columns, exists, err
+	row, err = g.Change(c)
+	return row, true, err
 }
 
 const (
@@ -163,26 +172,26 @@ const (
 
 // changeMember adds or removes a member, and updates the total of the min, max or distinct. It costs one or two index
 // reads, however many members there are.
-func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
+func (g *Group) changeMember(m *state.Member) error {
 	query := addMember
 	if m.Remove {
 		query = removeMember
 	}
 	value := []byte(m.Value)
-	n, err := g.writer.ExecCount(ctx, query, g.id, m.Name, value, m.ID)
+	n, err := g.writer.ExecCount(query, g.id, m.Name, value, m.ID)
 	if err != nil || n == 0 {
 		return err // n is 0 if the member to add exists already, or if the member to remove does not exist
 	}
 
 	t := g.totals.find(m.Name, m.Kind)
 	if m.Kind == state.Distinct {
-		return g.updateDistinct(ctx, t, m, value)
+		return g.updateDistinct(t, m, value)
 	}
 	if m.Remove {
 		if m.Value != t.Text {
 			return nil // the min or max is another member
 		}
-		return g.readExtreme(ctx, t)
+		return g.readExtreme(t)
 	}
 	if m.Kind.IsBeyond(m.Value, t.Text) {
 		t.Text = m.Value
@@ -192,9 +201,9 @@ func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
 
 // updateDistinct adds one to the total when the first member of a value was added. It subtracts one when the last
 // member of a value was removed.
-func (g *Group) updateDistinct(ctx context.Context, t *total, m *state.Member, value []byte) error {
+func (g *Group) updateDistinct(t *total, m *state.Member, value []byte) error {
 	var members int
-	if _, err := g.writer.QueryRow(ctx, countMembers, []any{g.id, m.Name, value}, &members); err != nil {
+	if _, err := g.writer.QueryRow(countMembers, []any{g.id, m.Name, value}, &members); err != nil {
 		return err
 	}
 	switch {
@@ -207,13 +216,13 @@ func (g *Group) updateDistinct(ctx context.Context, t *total, m *state.Member, v
 }
 
 // readExtreme sets a min or a max to the least or greatest remaining member.
-func (g *Group) readExtreme(ctx context.Context, t *total) error {
+func (g *Group) readExtreme(t *total) error {
 	query := leastMember
 	if t.Kind == state.Max {
 		query = greatestMember
 	}
 	var value []byte
-	_, err := g.writer.QueryRow(ctx, query, []any{g.id, t.Name}, &value)
+	_, err := g.writer.QueryRow(query, []any{g.id, t.Name}, &value)
 	t.Text = string(value)
 	return err
 }

@@ -31,18 +31,18 @@ func newItemTable(table, value, label string) itemTable {
 }
 
 var (
-	guards        = newItemTable(`"_tws_guards"`, "row", "the guard of item ")
-	contributions = newItemTable(`"_tws_contributions"`, "shares", "the contribution of item ")
+	guardTable        = newItemTable(`"_tws_guards"`, "row", "the guard of item ")
+	contributionTable = newItemTable(`"_tws_contributions"`, "shares", "the contribution of item ")
 )
 
 // readItemRecords reads the records of items. It returns them in the order of items, with the zero T for an item
 // without a record.
 func readItemRecords[T any](
-	ctx context.Context, w *Writer, table itemTable, target int64, items []item.Key,
+	w *Writer, table itemTable, target int64, items []item.Key,
 	parse func(v record.Version, void bool, value []byte) (T, error),
 ) ([]T, error) {
 	all := make([]T, len(items))
-	err := w.QueryRows(ctx, table.read, []any{JSONArray(items), target}, func(rows *sql.Rows) error {
+	err := w.QueryRows(table.read, []any{JSONArray(items), target}, func(rows *sql.Rows) error {
 		var i int
 		var version string
 		var void bool
@@ -74,35 +74,35 @@ type itemRecord struct {
 // and the void flag wasVoid. If was is zero, no record may be stored. If the stored record is not as expected,
 // replaceItemRecord returns false and changes nothing.
 func (w *Writer) replaceItemRecord(
-	ctx context.Context, table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, now itemRecord,
+	table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, now itemRecord,
 ) (bool, error) {
 	var purgeableSince any // NULL
 	if now.purgeable {
 		purgeableSince = time.Now().UnixNano()
 	}
 	if was.IsZero() {
-		n, err := w.ExecCount(ctx, table.insert, target, string(item), now.version.String(), now.void, now.value,
+		n, err := w.ExecCount(table.insert, target, string(item), now.version.String(), now.void, now.value,
 			purgeableSince)
 		return n > 0, err
 	}
-	n, err := w.ExecCount(ctx, table.update, now.version.String(), now.void, now.value, purgeableSince, target,
+	n, err := w.ExecCount(table.update, now.version.String(), now.void, now.value, purgeableSince, target,
 		string(item), was.String(), wasVoid)
 	return n > 0, err
 }
 
 // Guards reads the guards of items. It returns them in the order of items.
 func (db *DB) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
-	return readRecords(ctx, db, guards, t, items, parseGuard)
+	return readTargetRecords(ctx, db, guardTable, t, items, parseGuard)
 }
 
-// readRecords reads records of a target with the writing connection, so that this process writes nothing during the
-// read. See readItemRecords.
-func readRecords[T any](
+// readTargetRecords reads records of a target with the writing connection, so that this process writes nothing during
+// the read. See readItemRecords.
+func readTargetRecords[T any](
 	ctx context.Context, db *DB, table itemTable, t state.Target, items []item.Key,
 	parse func(v record.Version, void bool, value []byte) (T, error),
 ) (all []T, err error) {
 	err = db.WithTarget(ctx, t, func(w *Writer, id int64) error {
-		all, err = readItemRecords(context.WithoutCancel(ctx), w, table, id, items, parse)
+		all, err = readItemRecords(w, table, id, items, parse)
 		return err
 	})
 	return all, err
@@ -114,14 +114,14 @@ func parseGuard(v record.Version, void bool, row []byte) (state.Guard, error) {
 
 // setGuard replaces the guard of an item. It returns false, and changes nothing, if the stored guard is not as
 // expected.
-func (w *Writer) setGuard(ctx context.Context, target int64, iw *state.ItemWrite) (bool, error) {
+func (w *Writer) setGuard(target int64, iw *state.ItemWrite) (bool, error) {
 	now := itemRecord{iw.Guard.Version, iw.Guard.Void, string(iw.Guard.Row), iw.Guard.Row == ""}
-	return w.replaceItemRecord(ctx, guards, target, iw.Source, iw.Expected, iw.ExpectedVoid, now)
+	return w.replaceItemRecord(guardTable, target, iw.Source, iw.Expected, iw.ExpectedVoid, now)
 }
 
 // Contributions reads the contributions of items. It returns them in the order of items.
 func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
-	return readRecords(ctx, db, contributions, t, items, parseContribution)
+	return readTargetRecords(ctx, db, contributionTable, t, items, parseContribution)
 }
 
 func parseContribution(v record.Version, void bool, shares []byte) (state.Contribution, error) {
@@ -132,16 +132,16 @@ func parseContribution(v record.Version, void bool, shares []byte) (state.Contri
 
 // SetContribution replaces the contribution of an item, within a transaction. It returns false, and changes nothing, if
 // the stored contribution is not as c expects.
-func (w *Writer) SetContribution(ctx context.Context, target int64, c *state.ContributionWrite) (bool, error) {
+func (w *Writer) SetContribution(target int64, c *state.ContributionWrite) (bool, error) {
 	if c.CompareShares {
-		stored, err := readItemRecords(ctx, w, contributions, target, []item.Key{c.Source}, parseContribution)
+		stored, err := readItemRecords(w, contributionTable, target, []item.Key{c.Source}, parseContribution)
 		if err != nil || !c.Expects(stored[0]) {
 			return false, err
 		}
 	}
 	w.buf = c.Next.AppendShares(w.buf[:0])
 	now := itemRecord{c.Next.Version, c.Next.Void, w.buf, len(c.Next.Shares) == 0}
-	return w.replaceItemRecord(ctx, contributions, target, c.Source, c.Expected.Version, c.Expected.Void, now)
+	return w.replaceItemRecord(contributionTable, target, c.Source, c.Expected.Version, c.Expected.Void, now)
 }
 
 // JSONArray returns texts as a JSON array, which is an argument for json_each.
@@ -152,7 +152,7 @@ func JSONArray[T ~string](texts []T) string {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = item.StringValue(string(t)).AppendJSON(b)
+		b = item.AppendJSONText(b, string(t))
 	}
 	return string(append(b, ']'))
 }

@@ -39,9 +39,9 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 func (s *State) changeGap(
 	ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool),
 ) (done bool, err error) {
-	err = s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
+	err = s.db.transact(ctx, func(w *Writer) error {
 		var stored state.NotedGap
-		err := w.QueryRows(ctx, oneGap, []any{s.pipeline, g.StreamARN, g.Shard, g.After}, func(rows *sql.Rows) (err error) {
+		err := w.QueryRows(oneGap, []any{s.pipeline, g.StreamARN, g.Shard, g.After}, func(rows *sql.Rows) (err error) {
 			stored, err = gap(rows)
 			return err
 		})
@@ -54,7 +54,7 @@ func (s *State) changeGap(
 			return nil
 		}
 		done = true
-		return w.Exec(ctx, writeGap, s.pipeline, next.StreamARN, next.Shard, next.After, next.Before,
+		return w.Exec(writeGap, s.pipeline, next.StreamARN, next.Shard, next.After, next.Before,
 			nanoseconds(next.From), nanoseconds(next.To), nanoseconds(next.Found), next.Whole, next.UnknownExtent,
 			next.Repair.Text())
 	})

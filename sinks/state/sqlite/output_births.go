@@ -51,7 +51,7 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 // RecordBirth also records in the witness that the file has births.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
-		if err := w.Exec(context.WithoutCancel(ctx), insertBirth,
+		if err := w.Exec(insertBirth,
 			append(birthValues(b), s.pipeline, b.Sink, b.Target)...); err != nil {
 			return err
 		}
@@ -68,21 +68,20 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 // in the witness that the file has no births.
 func (s *State) SetBirth(ctx context.Context, expected, next state.Birth) (changed bool, err error) {
 	err = s.db.Write(ctx, func(w *Writer) error {
-		ctx := context.WithoutCancel(ctx)
 		key := append(birthValues(expected), s.pipeline, expected.Sink, expected.Target)
 		removes := next == (state.Birth{})
 		query, args := dropBirth, key
 		if !removes {
 			query, args = setBirth, append(birthValues(next), key...)
 		}
-		n, err := w.ExecCount(ctx, query, args...)
+		n, err := w.ExecCount(query, args...)
 		changed = n > 0
 		if err != nil || !removes {
 			return err
 		}
 
 		othersRemain := false
-		if _, err := w.QueryRow(ctx, anyBirth, nil, &othersRemain); err != nil || othersRemain {
+		if _, err := w.QueryRow(anyBirth, nil, &othersRemain); err != nil || othersRemain {
 			return err
 		}
 		return s.db.witness.setBirths(false)

@@ -15,18 +15,17 @@ const (
 
 // Target returns the id of t in the tables of the state. If t has no id yet, Target stores a new one; with
 // Options.LookOnly it returns 0, which no row has. It must be called outside a transaction.
-func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
+func (w *Writer) Target(t state.Target) (int64, error) {
 	if id, ok := w.targets[t]; ok {
 		return id, nil
 	}
-	ctx = context.WithoutCancel(ctx)
 	var id int64
-	found, err := w.QueryRow(ctx, readTarget, targetArgs(t), &id)
+	found, err := w.QueryRow(readTarget, targetArgs(t), &id)
 	if err == nil && !found && w.db.lookOnly {
 		return 0, nil
 	}
 	if err == nil && !found {
-		id, err = w.insertTarget(ctx, t)
+		id, err = w.insertTarget(t)
 	}
 	if err != nil {
 		return 0, err
@@ -36,12 +35,12 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 }
 
 // insertTarget stores a target, and returns its id. Another process may insert the target first.
-func (w *Writer) insertTarget(ctx context.Context, t state.Target) (id int64, err error) {
-	err = w.Transact(ctx, func() error {
-		if err := w.Exec(ctx, addTarget, targetArgs(t)...); err != nil {
+func (w *Writer) insertTarget(t state.Target) (id int64, err error) {
+	err = w.Transact(func() error {
+		if err := w.Exec(addTarget, targetArgs(t)...); err != nil {
 			return err
 		}
-		_, err := w.QueryRow(ctx, readTarget, targetArgs(t), &id)
+		_, err := w.QueryRow(readTarget, targetArgs(t), &id)
 		return err
 	})
 	return id, err
@@ -51,7 +50,7 @@ func (w *Writer) insertTarget(ctx context.Context, t state.Target) (id int64, er
 // Each statement of do sees one state of the file.
 func (db *DB) WithTarget(ctx context.Context, t state.Target, do func(w *Writer, id int64) error) error {
 	return db.Write(ctx, func(w *Writer) error {
-		id, err := w.Target(ctx, t)
+		id, err := w.Target(t)
 		if err != nil {
 			return err
 		}
@@ -60,10 +59,10 @@ func (db *DB) WithTarget(ctx context.Context, t state.Target, do func(w *Writer,
 }
 
 // Remembers reports whether the file has a guard, a contribution or a tombstone of a target.
-func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err error) {
+func (w *Writer) Remembers(target int64) (yes bool, err error) {
 	const query = `SELECT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?1) OR EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?1)
 	OR EXISTS (SELECT 1 FROM "_tws_tombstones" WHERE target = ?1)`
-	_, err = w.QueryRow(ctx, query, []any{target}, &yes)
+	_, err = w.QueryRow(query, []any{target}, &yes)
 	return yes, err
 }
 

@@ -42,10 +42,10 @@ func (s *State) HasMarks(ctx context.Context, sink string, keys []item.Key) ([]b
 
 // MarkKeys counts one more dead letter in the mark of each key. It creates missing marks.
 func (s *State) MarkKeys(ctx context.Context, sink string, keys []item.Key) error {
-	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
+	return s.db.transact(ctx, func(w *Writer) error {
 		now := time.Now().UnixNano()
 		for _, k := range keys {
-			if err := w.Exec(ctx, addLetter, s.pipeline, sink, string(k), now); err != nil {
+			if err := w.Exec(addLetter, s.pipeline, sink, string(k), now); err != nil {
 				return err
 			}
 		}

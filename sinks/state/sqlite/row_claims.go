@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -35,12 +36,12 @@ WHERE ` + isTarget + ` AND c.item <> s.holder ORDER BY c.row, c.item`
 )
 
 // RowClaims reads the claims on rows, and returns them in the order of rows.
-func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) ([]state.RowClaims, error) {
+func (w *Writer) RowClaims(target int64, rows []state.Row) ([]state.RowClaims, error) {
 	all := make([]state.RowClaims, len(rows))
 	for i, row := range rows {
 		all[i].Row = row
 	}
-	err := w.QueryRows(ctx, readRowClaims, []any{JSONArray(rows), target}, func(r *sql.Rows) error {
+	err := w.QueryRows(readRowClaims, []any{JSONArray(rows), target}, func(r *sql.Rows) error {
 		var position int // of the row in rows
 		var ns int64
 		var revision, owner, source, version, attributes string
@@ -67,43 +68,32 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 }
 
 // ContestedRows yields the rows of a target on which claims wait, in order, as of the start of the read. An error ends
-// the sequence. The query returns each waiting claim, row by row, so a row is complete when the next row begins.
+// the sequence. The query returns each waiting claim, row by row.
 func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
 	scan := func(rows *sql.Rows) (r state.ContestedRow, err error) {
 		r.Waiting = make([]item.Key, 1)
 		err = rows.Scan(&r.Row, &r.Owner, &r.Waiting[0])
 		return r, err
 	}
-	return func(yield func(state.ContestedRow, error) bool) {
-		var row state.ContestedRow // the row whose claims are being read; zero before the first
-		for next, err := range Read(ctx, db, readContested, targetArgs(t), scan) {
-			if err != nil {
-				yield(state.ContestedRow{}, err)
-				return
-			}
-			if next.Row == row.Row {
-				row.Waiting = append(row.Waiting, next.Waiting...)
-				continue
-			}
-			if row.Row != "" && !yield(row, nil) {
-				return
-			}
-			row = next
+	sameRow := func(a, b state.ContestedRow) bool { return a.Row == b.Row }
+	claims := seq.ChunkBy(Read(ctx, db, readContested, targetArgs(t), scan), sameRow)
+	return seq.Map(claims, func(claims []state.ContestedRow) (row state.ContestedRow, keep bool, err error) {
+		row = claims[0]
+		for _, c := range claims[1:] {
+			row.Waiting = append(row.Waiting, c.Waiting...)
 		}
-		if row.Row != "" {
-			yield(row, nil)
-		}
-	}
+		return row, true, nil
+	})
 }
 
 // SetClaims changes the guard of an item and its claims, within a transaction. It returns false if the guard or the
 // claims on a row are not as expected. The caller then rolls the transaction back.
-func (w *Writer) SetClaims(ctx context.Context, target int64, write *state.ItemWrite) (bool, error) {
-	if ok, err := w.setGuard(ctx, target, write); err != nil || !ok {
+func (w *Writer) SetClaims(target int64, write *state.ItemWrite) (bool, error) {
+	if ok, err := w.setGuard(target, write); err != nil || !ok {
 		return false, err
 	}
 	for i := range write.Rows {
-		if ok, err := w.setClaim(ctx, target, write.Source, &write.Rows[i]); err != nil || !ok {
+		if ok, err := w.setClaim(target, write.Source, &write.Rows[i]); err != nil || !ok {
 			return false, err
 		}
 	}
@@ -112,19 +102,19 @@ func (w *Writer) SetClaims(ctx context.Context, target int64, write *state.ItemW
 
 // setClaim changes an item's claim on a row, and the row's owner. It returns false if the revision is not as expected.
 func (w *Writer) setClaim(
-	ctx context.Context, target int64, source item.Key, write *state.RowClaimsWrite,
+	target int64, source item.Key, write *state.RowClaimsWrite,
 ) (bool, error) {
 	row := string(write.Row)
 	var revision string
-	_, err := w.QueryRow(ctx, readRevision, []any{target, row}, &revision)
+	_, err := w.QueryRow(readRevision, []any{target, row}, &revision)
 	if err != nil || revision != write.Expected {
 		return false, err
 	}
 
 	if c := &write.Claim; c.Source == "" {
-		err = w.Exec(ctx, deleteClaim, target, row, string(source))
+		err = w.Exec(deleteClaim, target, row, string(source))
 	} else {
-		err = w.Exec(ctx, writeClaim, target, row, string(c.Source), c.Version.String(), c.Time.UnixNano(),
+		err = w.Exec(writeClaim, target, row, string(c.Source), c.Version.String(), c.Time.UnixNano(),
 			columnsJSON(c.Attributes))
 	}
 	if err != nil {
@@ -132,9 +122,9 @@ func (w *Writer) setClaim(
 	}
 
 	if write.Revision == "" {
-		err = w.Exec(ctx, deleteOwner, target, row)
+		err = w.Exec(deleteOwner, target, row)
 	} else {
-		err = w.Exec(ctx, writeOwner, target, row, write.Revision, string(write.Owner.Source))
+		err = w.Exec(writeOwner, target, row, write.Revision, string(write.Owner.Source))
 	}
 	return err == nil, err
 }
@@ -142,13 +132,8 @@ func (w *Writer) setClaim(
 // columnsJSON returns the attributes of a claim as DynamoDB JSON.
 func columnsJSON(columns []state.Column) string {
 	b := []byte{'{'}
-	for i, c := range columns {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = item.StringValue(c.Name).AppendJSON(b)
-		b = append(b, ':')
-		b = c.Value.AppendDynamoDBJSON(b)
+	for _, c := range columns {
+		b = item.AppendMember(b, c.Name, c.Value)
 	}
 	return string(append(b, '}'))
 }

@@ -33,25 +33,18 @@ func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (
 }
 
 // Tombstone returns the tombstone of a row, within a transaction. See [DB.StoredTombstone].
-func (w *Writer) Tombstone(ctx context.Context, target int64, pk, sk any) (t state.Tombstone, err error) {
-	_, err = w.QueryRow(ctx, readTombstone, []any{target, pk, sk}, &t.Version, &t.Source, &t.Void)
+func (w *Writer) Tombstone(target int64, pk, sk any) (t state.Tombstone, err error) {
+	_, err = w.QueryRow(readTombstone, []any{target, pk, sk}, &t.Version, &t.Source, &t.Void)
 	return t, err
 }
 
 // SetTombstone writes the tombstone of a row, within a transaction, if t replaces the stored tombstone
-// ([state.Tombstone.Replaces]). It returns "" if it wrote t. Otherwise it returns the version of the stored tombstone.
-func (w *Writer) SetTombstone(
-	ctx context.Context, target int64, pk, sk any, t *state.Tombstone,
-) (storedVersion string, err error) {
-	n, err := w.ExecCount(ctx, writeTombstone, target, pk, sk, t.Version, t.Void, string(t.Source), time.Now().UnixNano())
-	if err != nil || n > 0 {
-		return "", err
-	}
-	stored, err := w.Tombstone(ctx, target, pk, sk)
-	return stored.Version, err
+// ([state.Tombstone.Replaces]).
+func (w *Writer) SetTombstone(target int64, pk, sk any, t *state.Tombstone) error {
+	return w.Exec(writeTombstone, target, pk, sk, t.Version, t.Void, string(t.Source), time.Now().UnixNano())
 }
 
 // DropTombstone deletes the tombstone of a row, within a transaction.
-func (w *Writer) DropTombstone(ctx context.Context, target int64, pk, sk any) error {
-	return w.Exec(ctx, dropTombstone, target, pk, sk)
+func (w *Writer) DropTombstone(target int64, pk, sk any) error {
+	return w.Exec(dropTombstone, target, pk, sk)
 }

@@ -178,26 +178,25 @@ var layout = []string{
 }
 
 // prepareFile creates the tables if the file is empty. It creates all of them in one transaction.
-func (w *Writer) prepareFile(ctx context.Context) error {
-	found, err := w.db.readFormat(ctx, w.conn)
+func (w *Writer) prepareFile() error {
+	found, err := w.db.readFormat(context.Background(), w.conn)
 	if err != nil || found == Format {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx)
-	return w.Transact(ctx, func() error {
+	return w.Transact(func() error {
 		// Another process may have prepared the file since the check.
-		if found, err = w.db.readFormat(ctx, w.conn); err != nil {
+		if found, err = w.db.readFormat(context.Background(), w.conn); err != nil {
 			return err
 		}
 		if found == Format {
 			return nil
 		}
 		for _, q := range layout {
-			if err := w.ExecDDL(ctx, q); err != nil {
+			if err := w.ExecDDL(q); err != nil {
 				return err
 			}
 		}
-		return w.ExecDDL(ctx, fmt.Sprintf("PRAGMA user_version = %d", Format))
+		return w.ExecDDL(fmt.Sprintf("PRAGMA user_version = %d", Format))
 	})
 }
 

@@ -28,8 +28,8 @@ var _ state.Purger = (*DB)(nil)
 // This state only refuses late changes. Purge deletes all of it in one transaction.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	total := int64(0)
-	err := db.transact(ctx, func(ctx context.Context, w *Writer) error {
-		if err := w.Exec(ctx, `UPDATE "_tws_memory" SET forgets = 1`); err != nil {
+	err := db.transact(ctx, func(w *Writer) error {
+		if err := w.Exec(`UPDATE "_tws_memory" SET forgets = 1`); err != nil {
 			return err
 		}
 		for _, q := range []string{
@@ -38,7 +38,7 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 			`DELETE FROM "_tws_contributions" WHERE written < ?`,
 			`DELETE FROM "_tws_tombstones" WHERE written < ?`,
 		} {
-			n, err := w.ExecCount(ctx, q, before.UnixNano())
+			n, err := w.ExecCount(q, before.UnixNano())
 			if err != nil {
 				return err
 			}

@@ -33,17 +33,17 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	if err != nil {
 		return err
 	}
-	return s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
-		if err := w.ExecDDL(ctx, makeHeldBack); err != nil {
+	return s.db.transact(ctx, func(w *Writer) error {
+		if err := w.ExecDDL(makeHeldBack); err != nil {
 			return err
 		}
-		if err := w.Exec(ctx, expireNotes, time.Now().Add(-state.HeldBackLifetime).UnixNano()); err != nil {
+		if err := w.Exec(expireNotes, time.Now().Add(-state.HeldBackLifetime).UnixNano()); err != nil {
 			return err
 		}
 		if h.Empty() {
-			return w.Exec(ctx, dropHeldBack, s.pipeline, h.Consumer)
+			return w.Exec(dropHeldBack, s.pipeline, h.Consumer)
 		}
-		return w.Exec(ctx, writeHeldBack, s.pipeline, h.Consumer, h.At.UnixNano(), h.Total, worst)
+		return w.Exec(writeHeldBack, s.pipeline, h.Consumer, h.At.UnixNano(), h.Total, worst)
 	})
 }
 

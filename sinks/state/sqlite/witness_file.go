@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"slices"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/private"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -32,27 +35,43 @@ type witnessContent struct {
 	Births bool     `json:"births"` // the database has births
 }
 
-// renewToken gives the witness and the births a new token. With Options.LookOnly, it only completes a renewal
-// that a killed process began.
-func (w *witness) renewToken(ctx context.Context, db *Writer) error {
+// open reads the witness and the token of the births. Unless the database is only looked at, it gives both a new token.
+func (w *witness) open(ctx context.Context, db *Writer) error {
 	if err := w.read(); err != nil {
 		return err
 	}
-	if db.db.lookOnly && len(w.Tokens) < 2 {
-		if len(w.Tokens) == 0 {
-			w.Tokens = []string{state.NewID()} // no birth has it, like the token of a new witness
-		}
-		return nil
+	if db.db.lookOnly {
+		return w.findToken(ctx, db.db)
 	}
+	return w.renewToken(db)
+}
 
+// findToken makes the token that the births have the newest one, in memory alone. If a process was killed while it
+// renewed the token, the births have an older token of the witness.
+func (w *witness) findToken(ctx context.Context, db *DB) error {
+	var found string
+	err := db.Reader().QueryRowContext(ctx, `SELECT state FROM "_tws_births" WHERE state IN (SELECT value FROM json_each(?))`,
+		JSONArray(w.Tokens)).Scan(&found)
+	switch {
+	case err == nil:
+		w.Tokens = append(w.Tokens, found)
+	case !errors.Is(err, sql.ErrNoRows):
+		return db.WrapError("read the births of", err)
+	case len(w.Tokens) == 0:
+		w.Tokens = []string{state.NewID()} // no birth has it, like the token of a new witness
+	}
+	return nil
+}
+
+// renewToken gives the witness and the births a new token.
+func (w *witness) renewToken(db *Writer) error {
 	old := slices.Clone(w.Tokens)
 	w.Tokens = append(w.Tokens, state.NewID())
 	if err := w.write(); err != nil {
 		return err
 	}
 
-	ctx = context.WithoutCancel(ctx)
-	if err := db.Exec(ctx, `UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`,
+	if err := db.Exec(`UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`,
 		w.identity(), JSONArray(old)); err != nil {
 		return err
 	}
@@ -66,10 +85,14 @@ func (w *witness) read() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &w.witnessContent)
+	if err != nil {
+		return disk.Classify(err)
 	}
-	return disk.Classify(err)
+	if err := json.Unmarshal(b, &w.witnessContent); err != nil {
+		return pipeline.Fatal(errs.Errorf("sqlite: %s is damaged: %w: restore it and the database from one copy, or move it "+
+			"away: then `tablewake adopt` shows what can be accepted", redact.Safe(w.path), err))
+	}
+	return nil
 }
 
 // identity returns the newest token, or "" if w is nil.

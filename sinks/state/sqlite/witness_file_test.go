@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,6 +70,12 @@ func TestWitness(t *testing.T) {
 	both := []byte(`{"tokens":[` + token(t, before) + `,` + token(t, now) + `],"births":true}`)
 	write(t, witness, both)
 	write(t, path, older)
+	if !ownsLookedAt(t, dir) {
+		t.Error("looked at after a crash it is another one")
+	}
+	if after := read(t, witness); !bytes.Equal(after, both) {
+		t.Errorf("looking at it writes the witness: %s", after)
+	}
 	if ours, _ := opened(t, dir, nil); !ours {
 		t.Error("after a crash while it was opened it is another one")
 	}
@@ -93,6 +100,28 @@ func TestWitness(t *testing.T) {
 	if ours, _ := opened(t, dir, nil); ours {
 		t.Error("a file without its witness is taken for the one that belongs here")
 	}
+}
+
+// ownsLookedAt reports whether the only birth belongs to a file that is only looked at.
+func ownsLookedAt(t *testing.T, dir string) bool {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "views.db"), sqlite.Options{
+		Witness: filepath.Join(dir, "witness"), LookOnly: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s := db.State("shop")
+	is, err := s.Identity(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, found, err := state.FindBirth(t.Context(), s, "orders", "table a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found && b.State == is
 }
 
 func token(t *testing.T, witness []byte) string {

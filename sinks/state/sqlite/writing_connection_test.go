@@ -21,7 +21,7 @@ func TestWrite_ARemovedFile(t *testing.T) {
 	defer db.Close()
 	write := func() error {
 		return db.Write(t.Context(), func(w *sqlite.Writer) error {
-			return w.Transact(t.Context(), func() error { return w.Exec(t.Context(), `CREATE TABLE IF NOT EXISTS "proof" (a)`) })
+			return w.Transact(func() error { return w.Exec(`CREATE TABLE IF NOT EXISTS "proof" (a)`) })
 		})
 	}
 	if err := write(); err != nil {
@@ -57,8 +57,8 @@ func TestTransact_Undone(t *testing.T) {
 			}
 		}()
 		return db.Write(t.Context(), func(w *sqlite.Writer) error {
-			return w.Transact(t.Context(), func() error {
-				if err := w.Exec(t.Context(), `CREATE TABLE "proof" (a)`); err != nil {
+			return w.Transact(func() error {
+				if err := w.Exec(`CREATE TABLE "proof" (a)`); err != nil {
 					return err
 				}
 				return end()

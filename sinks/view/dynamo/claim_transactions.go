@@ -26,18 +26,18 @@ func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWr
 	}
 	rs := make([]view.Result, len(ws))
 	groups := connectedWrites(ws)
-	return runParts(s.DB, rs, len(groups), func(i int, down *outage) {
-		s.settleConnected(ctx, t, ws, groups[i], rs, down)
+	return runParts(s.DB, rs, len(groups), func(i int, streak *failureStreak) {
+		s.settleConnected(ctx, t, ws, groups[i], rs, streak)
 	})
 }
 
 // settleConnected applies connected writes in order, and sets their results in rs. connected has their indexes in ws.
-// If DynamoDB does not respond, the remaining writes fail with the error of down.stopErr.
+// If DynamoDB does not respond, the remaining writes fail with the error of streak.stopErr.
 func (s *Store) settleConnected(
-	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, down *outage,
+	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, streak *failureStreak,
 ) {
 	for len(connected) > 0 {
-		if err := down.stopErr(); err != nil {
+		if err := streak.stopErr(); err != nil {
 			for _, i := range connected {
 				rs[i].Err = err
 			}
@@ -53,7 +53,7 @@ func (s *Store) settleConnected(
 		}
 
 		r := s.commit(ctx, t, merged)
-		down.add(r.Err)
+		streak.add(r.Err)
 		isRefused := r.Lost || state.IsPermanent(r.Err)
 		for k, i := range connected[:n] {
 			rs[i] = r

@@ -18,10 +18,9 @@ import (
 // added to.
 //
 // A number of DynamoDB has 38 digits, so adding is exact if the sum has at most 38 digits. If the amount and the stored
-// value are within the limits, the sum has at most 20 digits before the point and 18 after it. Then the change is added
-// in place. Otherwise the row is read, the amount is added in memory, and the row is written on condition that it did
-// not change. If the new value is beyond the limits, its name is listed in the row's _tw (wide), so that nothing is
-// added to it in place later.
+// value are within the limits, the sum has at most 20 + 18 digits. Then the change is added in place. Otherwise the row
+// is read, the amount is added in memory, and the row is written on condition that it did not change. If the new value
+// is beyond the limits, its name is listed in the row's _tw (wide), so that nothing is added to it in place later.
 const (
 	addedDigits   = 19
 	addedDecimals = 18

@@ -45,10 +45,10 @@ func (s *Store) ListGroups(
 ) iter.Seq2[view.Group, error] {
 	r := groupReader{s, t, values}
 	groups := seq.Map(s.list(ctx, t, l), func(image dynamo.Item) (storedGroup, bool, error) {
-		g, err := r.parseRow(image)
+		g, err := r.parseGroup(image)
 		return g, true, err
 	})
-	return seq.MapChunks(groups, groupChunk, func(chunk []storedGroup) ([]view.Group, error) {
+	return seq.FlatMap(seq.Chunk(groups, groupChunk), func(chunk []storedGroup) ([]view.Group, error) {
 		if err := r.readMembers(ctx, chunk, l); err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (r *groupReader) readRows(ctx context.Context, refs []dynamo.Ref) ([]stored
 		meta, ok := metaOf(image)
 		_, isTombstone := image[expiresAttribute]
 		if isOwn := ok && meta.sameSink(r.target); isOwn && !isTombstone {
-			if groups[i], err = r.parseRow(maps.Clone(image)); err != nil {
+			if groups[i], err = r.parseGroup(maps.Clone(image)); err != nil {
 				return nil, err
 			}
 		}
@@ -141,9 +141,9 @@ func (r *groupReader) readRows(ctx context.Context, refs []dynamo.Ref) ([]stored
 	return groups, nil
 }
 
-// parseRow parses the row of a group. It leaves out values that were damaged by hand. It removes the store's attributes
-// from image.
-func (r *groupReader) parseRow(image dynamo.Item) (storedGroup, error) {
+// parseGroup parses the row of a group. It leaves out values that were damaged by hand. It removes the store's
+// attributes from image.
+func (r *groupReader) parseGroup(image dynamo.Item) (storedGroup, error) {
 	meta, _ := metaOf(image)
 	g := storedGroup{epoch: dynamo.Text(image, epochAttribute)}
 	g.Revision = meta.revision

@@ -26,8 +26,8 @@ type groupRow struct {
 	wide     []string    // names of the values that are beyond the limits for adding in place, sorted
 }
 
-// parseRow parses the stored row of a group. The error is permanent if the row belongs to another sink.
-func (c *groupWriter) parseRow(g *groupRowWrite) (*groupRow, error) {
+// parseStored parses the stored row of a group. The error is permanent if the row belongs to another sink.
+func (c *groupWriter) parseStored(g *groupRowWrite) (*groupRow, error) {
 	r := &groupRow{values: make(dynamo.Item)}
 	if g.stored == nil {
 		return r, nil
@@ -60,7 +60,7 @@ func (c *groupWriter) parseRow(g *groupRowWrite) (*groupRow, error) {
 func (c *groupWriter) appendReplace(
 	ctx context.Context, dst []dynamo.Action, g *groupRowWrite,
 ) ([]dynamo.Action, error) {
-	r, err := c.parseRow(g)
+	r, err := c.parseStored(g)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (c *groupWriter) appendReplace(
 		return dst, nil
 	}
 	if shares == 0 {
-		members, err := c.DeleteMembers(c.stateTarget, g.Row, r.epoch, g.Members)
+		members, err := c.MemberDeletes(c.stateTarget, g.Row, r.epoch, g.Members)
 		dst = append(dst, dynamo.Delete(g.ref, revisionIs(r.revision)))
 		return append(dst, members...), err
 	}
@@ -84,7 +84,7 @@ func (c *groupWriter) appendReplace(
 	if r.epoch == "" && len(g.Members) > 0 {
 		r.epoch = dynamo.NewEpoch()
 	}
-	members, err := c.UpdateMembers(ctx, c.stateTarget, g.Row, r.epoch, g.Members, r.values)
+	members, err := c.MemberUpdates(ctx, c.stateTarget, g.Row, r.epoch, g.Members, r.values)
 	if err != nil {
 		return nil, err
 	}

@@ -78,15 +78,9 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 			return false, err
 		}
 	}
-	rows := make([]rowID, len(c.write.Groups))
-	c.groups = make([]groupRowWrite, len(c.write.Groups))
-	for i := range c.groups {
-		g := &c.groups[i]
-		g.GroupChange = &c.write.Groups[i]
-		rows[i] = rowID{c.target.Name, g.Row}
-		if g.ref, err = refOf(c.target.Table, g.Row); err != nil {
-			return false, err
-		}
+	rows, err := c.setGroups()
+	if err != nil {
+		return false, err
 	}
 
 	release, err := c.rowQueue.Wait(ctx, rows...)
@@ -94,12 +88,7 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var notAddable []*groupRowWrite
-	for i := range c.groups {
-		if !c.groups[i].addable() {
-			notAddable = append(notAddable, &c.groups[i])
-		}
-	}
+	notAddable := c.groupsThat(func(g *groupRowWrite) bool { return !g.addable() })
 	if err := c.readRows(ctx, notAddable); err != nil {
 		return false, err
 	}
@@ -111,6 +100,31 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	}
 	return false, pipeline.Transient(errs.Errorf(
 		"dynamodb: other workers changed a group's row in table %s %d times meanwhile", redact.Safe(c.target.Name), maxReads))
+}
+
+// setGroups sets c.groups, and returns the IDs of their rows.
+func (c *groupWriter) setGroups() (rows []rowID, err error) {
+	rows = make([]rowID, len(c.write.Groups))
+	c.groups = make([]groupRowWrite, len(c.write.Groups))
+	for i := range c.groups {
+		g := &c.groups[i]
+		g.GroupChange = &c.write.Groups[i]
+		rows[i] = rowID{c.target.Name, g.Row}
+		if g.ref, err = refOf(c.target.Table, g.Row); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// groupsThat returns the groups for which matches is true.
+func (c *groupWriter) groupsThat(matches func(*groupRowWrite) bool) (groups []*groupRowWrite) {
+	for i := range c.groups {
+		if g := &c.groups[i]; matches(g) {
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }
 
 // tryResult is the result of sending a transaction once.
@@ -126,17 +140,10 @@ const (
 func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (tryResult, error) {
 	actions := items
 	groupEnds := make([]int, len(c.groups)) // end of each group's actions in actions
-	var unread []*groupRowWrite
 	for i := range c.groups {
-		g := &c.groups[i]
-		if g.rowRead {
-			var err error
-			if actions, err = c.appendReplace(ctx, actions, g); err != nil {
-				return c.handleRowError(ctx, err)
-			}
-		} else {
-			actions = append(actions, c.addAction(g))
-			unread = append(unread, g)
+		var err error
+		if actions, err = c.appendActions(ctx, actions, &c.groups[i]); err != nil {
+			return c.handleRowError(ctx, err)
 		}
 		groupEnds[i] = len(actions)
 	}
@@ -145,13 +152,27 @@ func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (tryRe
 	if unmet, ok := errors.AsType[*dynamo.ConditionError](err); ok {
 		return c.noteUnmet(len(items), groupEnds, unmet), nil
 	}
-	if len(unread) > 0 && maybeAddFailed(err) {
-		if err := c.readRows(ctx, unread); err != nil {
-			return tryEnded, err
-		}
-		return tryAgain, nil
+	if !maybeAddFailed(err) {
+		return tryEnded, err
 	}
-	return tryEnded, err
+	unread := c.groupsThat(func(g *groupRowWrite) bool { return !g.rowRead })
+	if len(unread) == 0 {
+		return tryEnded, err
+	}
+	if err := c.readRows(ctx, unread); err != nil {
+		return tryEnded, err
+	}
+	return tryAgain, nil
+}
+
+// appendActions appends the actions that write the row of g.
+func (c *groupWriter) appendActions(
+	ctx context.Context, dst []dynamo.Action, g *groupRowWrite,
+) ([]dynamo.Action, error) {
+	if g.rowRead {
+		return c.appendReplace(ctx, dst, g)
+	}
+	return append(dst, c.addAction(g)), nil
 }
 
 // noteUnmet handles a transaction whose conditions were not met. If a contribution has changed since it was read, the

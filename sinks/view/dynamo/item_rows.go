@@ -35,8 +35,8 @@ type itemRowsWriter struct {
 	write  *state.ItemRowsWrite
 }
 
-// run sends the transaction until it succeeds or fails. If a row to delete belongs to another sink or another item, the
-// next try does not delete this row. lost is true if the contribution has changed since it was read.
+// run sends the transaction until it succeeds or fails. The next try leaves out the delete of a row that belongs to
+// another sink or another item. lost is true if the contribution has changed since it was read.
 func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 	actions, err := w.actions()
 	for err == nil {

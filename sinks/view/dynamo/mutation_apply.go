@@ -16,8 +16,8 @@ import (
 )
 
 // onlyOver is the condition for a put of a row. It is met if no row is stored, or if the stored row has the same owner
-// and a lower version. onlyOverOrVoid is for mutations that are not void. It also allows a stored void tombstone of the
-// same version. A void tombstone belongs to a change that could not be mapped to a row. An item without _tw, which no
+// and a lower version. onlyOverOrVoid is for mutations that are not void: they also replace a void tombstone of their
+// own version. A void tombstone belongs to a change that could not be mapped to a row. An item without _tw, which no
 // sink wrote, meets neither condition.
 const (
 	onlyOver       = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND #tw.#v < :v)"
@@ -34,7 +34,7 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 	if len(ms) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, noWitness); err != nil {
+	if err := s.beforeWrite(ctx, t, noItems); err != nil {
 		return nil, err
 	}
 	if t.InPlace {
@@ -49,25 +49,25 @@ func applyTo(
 ) ([]view.Result, error) {
 	rs := make([]view.Result, len(ms))
 	starts := joinedStarts(ms)
-	return runParts(db, rs, len(starts)-1, func(i int, down *outage) {
+	return runParts(db, rs, len(starts)-1, func(i int, streak *failureStreak) {
 		from, to := starts[i], starts[i+1]
-		if err := down.stopErr(); err != nil {
+		if err := streak.stopErr(); err != nil {
 			for r := from; r < to; r++ {
 				rs[r].Err = err
 			}
 			return
 		}
 		write(ctx, ms[from:to], rs[from:to])
-		down.add(rs[from].Err)
+		streak.add(rs[from].Err)
 	})
 }
 
 // runParts divides a call into n parts, and calls write for each part, up to the DB's limit at the same time. write
 // sets the results of its part in rs, and runParts returns rs. If a part has a fatal error, runParts returns that error
 // instead.
-func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *outage)) ([]view.Result, error) {
-	var down outage
-	db.Each(n, func(i int) { write(i, &down) })
+func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, streak *failureStreak)) ([]view.Result, error) {
+	var streak failureStreak
+	db.Each(n, func(i int) { write(i, &streak) })
 	for i := range rs {
 		if pipeline.IsFatal(rs[i].Err) {
 			return nil, rs[i].Err
@@ -79,13 +79,13 @@ func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *ou
 // runEach is runParts for n independent writes. write returns whether write i is lost, and its error.
 func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]view.Result, error) {
 	rs := make([]view.Result, n)
-	return runParts(db, rs, n, func(i int, down *outage) {
-		if err := down.stopErr(); err != nil {
+	return runParts(db, rs, n, func(i int, streak *failureStreak) {
+		if err := streak.stopErr(); err != nil {
 			rs[i].Err = err
 			return
 		}
 		rs[i].Lost, rs[i].Err = write(i)
-		down.add(rs[i].Err)
+		streak.add(rs[i].Err)
 	})
 }
 
@@ -176,27 +176,18 @@ func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Resu
 		return view.Result{Err: cmp.Or(err, notOwned(w.target, row, stored))}
 	}
 
-	version := m.Version.String()
-	isOtherItem := w.target.RefuseOtherItem && stored.source != string(m.Source)
-	if isOtherItem {
-		isRow := image[expiresAttribute] == nil
-		switch {
-		case isRow && m.Tombstone:
-			return view.Result{Superseded: true}
-		case isRow, !m.Tombstone && stored.version >= version:
-			return view.Result{Err: collisionError(w.target, stored.source, m)}
-		}
-	}
-	if stored.version < version { // the stored row has changed since the refusal
-		return view.Result{Err: errChanged}
-	}
-	return view.Result{Superseded: stored.version != version}
+	// The condition has let a void tombstone of the same version pass, so the flag is not needed here.
+	entry := state.Tombstone{Version: stored.version, Source: item.Key(stored.source)}
+	return w.refusal(view.StoredEntry{Tombstone: entry, IsRow: image[expiresAttribute] == nil}, m)
 }
 
-// collisionError returns the error of a mutation if the stored row, or a newer tombstone, belongs to another item.
-// owner is the key of the other item.
-func collisionError(t view.Target, owner string, m *view.Mutation) error {
-	return &view.CollisionError{View: t.View, Owner: item.Key(owner), Source: m.Source, NotIdentified: true}
+// refusal returns the result of a mutation that a stored row or tombstone refused.
+func (w *rowWriter) refusal(stored view.StoredEntry, m *view.Mutation) view.Result {
+	r, refused := w.target.Refusal(stored, m)
+	if !refused { // the entry has changed since the refusal
+		r.Err = errChanged
+	}
+	return r
 }
 
 // errChanged is the error of a write that was refused although the stored row would meet its condition now.
@@ -223,9 +214,9 @@ func foreignRow(t view.Target, row state.Row, stored rowMeta) *view.ForeignRowEr
 	return &view.ForeignRowError{Target: t, Row: row, View: stored.view, Pipeline: stored.pipeline}
 }
 
-// outage counts consecutive transient errors of a call. After maxConsecutive errors the rest of the call is not tried,
-// because each request would wait for its timeout.
-type outage struct {
+// failureStreak counts consecutive transient errors of a call. After maxConsecutive errors the rest of the call is not
+// tried, because each request would wait for its timeout.
+type failureStreak struct {
 	consecutive atomic.Int32
 	last        atomic.Pointer[error]
 }
@@ -233,25 +224,25 @@ type outage struct {
 const maxConsecutive = 32
 
 // add counts the error of a request. A fatal error ends the call at once.
-func (o *outage) add(err error) {
+func (s *failureStreak) add(err error) {
 	if err == nil {
-		o.consecutive.Store(0)
+		s.consecutive.Store(0)
 		return
 	}
 	if state.IsPermanent(err) {
 		return
 	}
-	o.last.Store(&err)
-	o.consecutive.Add(1)
+	s.last.Store(&err)
+	s.consecutive.Add(1)
 	if pipeline.IsFatal(err) {
-		o.consecutive.Add(maxConsecutive)
+		s.consecutive.Add(maxConsecutive)
 	}
 }
 
 // stopErr returns the error for the rest of the call; nil if the call continues.
-func (o *outage) stopErr() error {
-	if o.consecutive.Load() < maxConsecutive {
+func (s *failureStreak) stopErr() error {
+	if s.consecutive.Load() < maxConsecutive {
 		return nil
 	}
-	return *o.last.Load()
+	return *s.last.Load()
 }

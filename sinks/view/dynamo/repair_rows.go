@@ -36,7 +36,7 @@ func (s *Store) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepa
 	if len(rs) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, noWitness); err != nil {
+	if err := s.beforeWrite(ctx, t, noItems); err != nil {
 		return nil, err
 	}
 	if t.InPlace {
@@ -113,43 +113,23 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 func (w *rowRepairer) transact(
 	ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone,
 ) (lost bool, err error) {
-	var storedVersion record.Version // zero if there is no tombstone apart
-	if stored != nil {
-		if storedVersion, err = record.ParseVersion(stored.Version); err != nil {
-			return false, w.Damaged("a tombstone of the view "+w.target.View, err)
-		}
+	apart, err := r.Apart(stored)
+	if err != nil {
+		return false, w.Damaged("a tombstone of the view "+w.target.View, err)
 	}
-	if tombstoneChanged(&r.Expected, stored != nil, storedVersion) {
+	if apart.Lost {
 		return true, nil
 	}
-
-	// The repair keeps the version, unless the tombstone has a newer one.
-	version := r.Version()
-	rowIsOlder := stored != nil && storedVersion.Compare(version) >= 0 // older than the tombstone, or the same version
-	if rowIsOlder {
-		version = storedVersion
-	}
-	expectedAtRowKey := r.Expected
-	if expectsApart(&r.Expected) {
-		expectedAtRowKey = view.StoredRow{}
-	}
-	unchanged := w.unchangedCondition(&expectedAtRowKey)
-	rowAction, err := rowPut(w.target, w.item(r, version, rand.Text()), unchanged)
+	unchanged := w.unchangedCondition(&apart.AtKey)
+	rowAction, err := rowPut(w.target, w.item(r, apart.Version, rand.Text()), unchanged)
 	if err != nil {
 		return false, err
 	}
-	newTombstone := stored
-	switch {
-	case r.Next.Tombstone:
-		ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Next.PK, r.Next.SK)}
+	if r.Next.Tombstone {
+		ref := dynamo.Ref{Table: w.target.Name, Key: keyItem(w.target.Table, r.Next.PK, r.Next.SK)}
 		rowAction = dynamo.Delete(ref, unchanged)
-		if !rowIsOlder || expectsApart(&r.Expected) {
-			newTombstone = r.Next.TombstoneAt(version)
-		}
-	case rowIsOlder:
-		newTombstone = nil
 	}
-	tombstoneAction, err := w.ReplaceTombstone(w.target.State(), row, stored, newTombstone)
+	tombstoneAction, err := w.ReplaceTombstone(w.target.State(), row, stored, apart.Tombstone)
 	if err != nil {
 		return false, err
 	}
@@ -164,19 +144,6 @@ func (w *rowRepairer) transact(
 		return true, nil
 	}
 	return refusedRepair(w.target, row, unmet.Unmet[0].Item)
-}
-
-// expectsApart reports whether a repair expects a tombstone apart from the row, and no item at the row's key.
-func expectsApart(expected *view.StoredRow) bool { return expected.Tombstone && !expected.InPlace }
-
-// tombstoneChanged reports whether the tombstone apart differs from what a repair expects. exists and version describe
-// the stored tombstone. If the repair expects an item at the row's key, it accepts any tombstone apart, because
-// StoredRows does not read both.
-func tombstoneChanged(expected *view.StoredRow, exists bool, version record.Version) bool {
-	if expectsApart(expected) {
-		return !exists || version != expected.Version
-	}
-	return exists && !expected.Exists
 }
 
 // item returns the item to put: the row, or its tombstone in place.

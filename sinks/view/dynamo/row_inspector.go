@@ -91,7 +91,7 @@ func refOf(t view.Table, row state.Row) (dynamo.Ref, error) {
 	if err != nil {
 		return dynamo.Ref{}, err
 	}
-	key := keyOf(t, pk, sk)
+	key := keyItem(t, pk, sk)
 	if err := checkKey(t, key); err != nil {
 		return dynamo.Ref{}, err
 	}
@@ -110,7 +110,7 @@ func decodeRow(t view.Table, row state.Row) (pk, sk item.Value, err error) {
 	return pk, sk, err
 }
 
-func keyOf(t view.Table, pk, sk item.Value) dynamo.Item {
+func keyItem(t view.Table, pk, sk item.Value) dynamo.Item {
 	key := dynamo.Item{t.PK: sdkvalue.Of(pk)}
 	if t.SK != "" {
 		key[t.SK] = sdkvalue.Of(sk)
@@ -124,7 +124,7 @@ func storedRow(image dynamo.Item) (view.StoredRow, error) {
 	if m, ok := metaOf(image); ok {
 		var err error
 		if row.Version, err = record.ParseVersion(m.version); err != nil {
-			return row, errs.New("its _tw holds no version")
+			return row, errNoVersion
 		}
 		row.Source, row.View, row.Pipeline, row.Birth, row.Revision = item.Key(m.source), m.view, m.pipeline, m.birth,
 			m.revision

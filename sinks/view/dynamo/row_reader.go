@@ -66,27 +66,7 @@ func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 // sort key only once. If From has the prefix SKPrefix, the condition compares with From, and the read ends at the first
 // row without the prefix.
 func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
-	in := &dynamodb.QueryInput{
-		TableName:                 &t.Name,
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		FilterExpression:          aws.String(onlyLiveRows),
-		ExpressionAttributeNames:  map[string]string{"#pk": t.PK, "#tw": metaAttribute, "#expires": expiresAttribute},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": sdkvalue.Of(q.PK)},
-	}
-	condition, bound, isEmpty := sortKeyCondition(q)
-	if condition != "" {
-		isEmpty = t.SK == ""
-		in.KeyConditionExpression = aws.String("#pk = :pk AND " + condition)
-		in.ExpressionAttributeNames["#sk"] = t.SK
-		in.ExpressionAttributeValues[":sk"] = sdkvalue.Of(bound)
-	}
-	if q.Reverse {
-		in.ScanIndexForward = aws.Bool(false)
-	}
-	if q.Limit > 0 {
-		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
-	}
-
+	in, isEmpty := queryInput(t, q)
 	return func(yield func(view.Row, error) bool) {
 		if pk, _ := q.PK.Text(); isEmpty || !strings.HasPrefix(pk, q.PKPrefix) {
 			return
@@ -104,13 +84,38 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 	}
 }
 
+// queryInput returns a query of one partition key. isEmpty is true if the sort key excludes all rows.
+func queryInput(t view.Table, q view.Query) (in *dynamodb.QueryInput, isEmpty bool) {
+	in = &dynamodb.QueryInput{
+		TableName:                 &t.Name,
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+		FilterExpression:          aws.String(onlyLiveRows),
+		ExpressionAttributeNames:  map[string]string{"#pk": t.PK, "#tw": metaAttribute, "#expires": expiresAttribute},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": sdkvalue.Of(q.PK)},
+	}
+	condition, bound, isEmpty := sortKeyCondition(t, q)
+	if condition != "" {
+		in.KeyConditionExpression = aws.String("#pk = :pk AND " + condition)
+		in.ExpressionAttributeNames["#sk"] = t.SK
+		in.ExpressionAttributeValues[":sk"] = sdkvalue.Of(bound)
+	}
+	if q.Reverse {
+		in.ScanIndexForward = aws.Bool(false)
+	}
+	if q.Limit > 0 {
+		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
+	}
+	return in, isEmpty
+}
+
 // sortKeyCondition returns the condition of a query on the sort key (#sk), and its value (:sk). The condition is "" if
 // the query does not restrict the sort key. none is true if the query selects nothing.
-func sortKeyCondition(q view.Query) (condition string, value item.Value, none bool) {
+func sortKeyCondition(t view.Table, q view.Query) (condition string, value item.Value, none bool) {
+	isRestricted := q.From.Exists() || q.SKPrefix != ""
+	if !isRestricted || t.SK == "" {
+		return "", item.Value{}, isRestricted // a table without a sort key has no row for a restriction
+	}
 	if !q.From.Exists() {
-		if q.SKPrefix == "" {
-			return "", item.Value{}, false
-		}
 		return "begins_with(#sk, :sk)", item.StringValue(q.SKPrefix), false
 	}
 
@@ -146,37 +151,38 @@ func fromComparison(q view.Query) string {
 
 // scan reads the rows of all partition keys, and sorts them.
 func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
-	in := scanInput(t, q)
-	return func(yield func(view.Row, error) bool) {
+	return seq.Lazy(func() (iter.Seq2[view.Row, error], error) {
 		if q.SKPrefix != "" && t.SK == "" {
-			return
+			return seq.Of[view.Row](nil, nil), nil
 		}
-		type sortedRow struct {
-			pk, sk string
-			row    view.Row
+		sorted, err := r.scanSorted(ctx, t, q)
+		return seq.Map(seq.Of(sorted, err), func(s sortedRow) (view.Row, bool, error) { return s.row, true, nil }), nil
+	})
+}
+
+// sortedRow is a row with the texts that it is sorted by.
+type sortedRow struct {
+	pk, sk string
+	row    view.Row
+}
+
+// scanSorted reads the rows of all partition keys into memory, and sorts them.
+func (r *Reader) scanSorted(ctx context.Context, t view.Table, q view.Query) (sorted []sortedRow, err error) {
+	for row, err := range toRows(t, r.views.Scan(ctx, scanInput(t, q))) {
+		if err != nil {
+			return nil, err
 		}
-		var sorted []sortedRow
-		for row, err := range toRows(t, r.views.Scan(ctx, in)) {
-			if err != nil {
-				yield(view.Row{}, err)
-				return
-			}
-			pk, _ := state.SortableText(row.PK)
-			sk, _ := state.SortableText(row.SK)
-			sorted = append(sorted, sortedRow{pk, sk, row})
-		}
-		slices.SortFunc(sorted, func(a, b sortedRow) int {
-			return cmp.Or(strings.Compare(a.pk, b.pk), strings.Compare(a.sk, b.sk))
-		})
-		if q.Reverse {
-			slices.Reverse(sorted)
-		}
-		for i := range sorted {
-			if !yield(sorted[i].row, nil) {
-				return
-			}
-		}
+		pk, _ := state.SortableText(row.PK)
+		sk, _ := state.SortableText(row.SK)
+		sorted = append(sorted, sortedRow{pk, sk, row})
 	}
+	slices.SortFunc(sorted, func(a, b sortedRow) int {
+		return cmp.Or(strings.Compare(a.pk, b.pk), strings.Compare(a.sk, b.sk))
+	})
+	if q.Reverse {
+		slices.Reverse(sorted)
+	}
+	return sorted, nil
 }
 
 // scanInput returns a scan that filters by PKPrefix and SKPrefix of the query.

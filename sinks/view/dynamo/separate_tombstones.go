@@ -71,27 +71,26 @@ func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []vie
 // writeTransaction writes rows and tombstones in one transaction. If the conditions of one row are not met, the other
 // row is written alone.
 func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
-	for len(rows) > 0 {
-		actions := make([]dynamo.Action, 0, 2*actionsPerRow)
-		for i := range rows {
-			actions = append(actions, rows[i].actions[:]...)
+	if len(rows) == 0 {
+		return
+	}
+	actions := make([]dynamo.Action, 0, 2*actionsPerRow)
+	for i := range rows {
+		actions = append(actions, rows[i].actions[:]...)
+	}
+	err := w.Transact(ctx, actions)
+	unmet, isRefused := errors.AsType[*dynamo.ConditionError](err)
+	switch {
+	case isRefused:
+		w.writeTransaction(ctx, w.handleUnmet(ctx, rows, unmet))
+	case state.IsPermanent(err) && len(rows) > 1:
+		for i := range rows { // find the row that causes the error
+			w.writeTransaction(ctx, rows[i:i+1])
 		}
-		err := w.Transact(ctx, actions)
-		if unmet, refused := errors.AsType[*dynamo.ConditionError](err); refused {
-			rows = w.handleUnmet(ctx, rows, unmet)
-			continue
-		}
-
-		if state.IsPermanent(err) && len(rows) > 1 {
-			for i := range rows { // find the row that causes the error
-				w.writeTransaction(ctx, rows[i:i+1])
-			}
-			return
-		}
+	default:
 		for i := range rows {
 			*rows[i].result = view.Result{Err: err}
 		}
-		return
 	}
 }
 
@@ -107,7 +106,7 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 			row.addRefusal(w.refusedResult(u.Item, row.mutation))
 		} else {
 			row.tombstoneRefused = true
-			row.addRefusal(w.refusedByTombstone(dynamo.ParseTombstone(u.Item), row.mutation))
+			row.addRefusal(w.refusal(view.StoredEntry{Tombstone: *dynamo.ParseTombstone(u.Item)}, row.mutation))
 		}
 	}
 
@@ -123,19 +122,6 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 		}
 	}
 	return notRefused
-}
-
-// refusedByTombstone returns the result of a mutation that the stored tombstone refused.
-func (w *rowWriter) refusedByTombstone(stored *state.Tombstone, m *view.Mutation) view.Result {
-	next := m.TombstoneAt(m.Version)
-	switch {
-	case next.Replaces(*stored): // the stored tombstone changed after the refusal
-		return view.Result{Err: errChanged}
-	case w.target.RefuseOtherItem && !m.Tombstone && stored.Source != m.Source:
-		return view.Result{Err: collisionError(w.target, string(stored.Source), m)}
-	default:
-		return view.Result{Superseded: stored.Version != next.Version}
-	}
 }
 
 // deleteOlder deletes the stored row if it is older than the change that removes it. It changes nothing if there is no
@@ -180,7 +166,7 @@ func (w *rowWriter) setActions(row *rowWrite) error {
 
 	tombstone := m.TombstoneAt(m.Version)
 	if m.Tombstone {
-		ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}
+		ref := dynamo.Ref{Table: w.target.Name, Key: keyItem(w.target.Table, m.PK, m.SK)}
 		row.actions[0] = dynamo.Delete(ref, w.condition(m))
 		row.actions[1] = w.SetTombstone(w.target.State(), stateRow, tombstone)
 	} else {

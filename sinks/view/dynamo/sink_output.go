@@ -99,8 +99,8 @@ func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	return true, nil
 }
 
-// noWitness yields no items. A write passes it to beforeWrite if it writes no guards and no contributions.
-func noWitness(func(item.Key) bool) {}
+// noItems yields no items. A write passes it to beforeWrite if it writes no guards and no contributions.
+func noItems(func(item.Key) bool) {}
 
 // itemsOf yields the items of the writes for which itemOf returns true.
 func itemsOf[W any](ws []W, itemOf func(*W) (item.Key, bool)) iter.Seq[item.Key] {

@@ -88,7 +88,7 @@ func (r *Rows) StoreAge(context.Context) (state.StoreAge, error) {
 // some of them. beforeWrite also checks, at most every 30 seconds, that the tables are still those with which the
 // process started.
 func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.Seq[item.Key]) error {
-	if err := s.Touch(ctx, t.State(), witnesses); err != nil {
+	if err := s.NoteTarget(ctx, t.State(), witnesses); err != nil {
 		return err
 	}
 	return s.CheckTables(ctx, t.State(), s.views)
@@ -96,5 +96,5 @@ func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.S
 
 // Empty reports whether no process ever wrote to the target. It returns false even if all rows were removed since.
 func (s *Store) Empty(ctx context.Context, t view.Target) (bool, error) {
-	return s.Untouched(ctx, t.State())
+	return s.NeverWritten(ctx, t.State())
 }

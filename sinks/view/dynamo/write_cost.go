@@ -230,7 +230,7 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 	actions, memberCount := []dynamo.Action{contribution}, 0
 	for i := range write.Groups {
 		group := groupRowWrite{GroupChange: &write.Groups[i]}
-		put, err := e.putOnlyMember(&group)
+		put, err := e.putAsOnlyItem(&group)
 		if err != nil {
 			return refusedCost(err)
 		}
@@ -260,8 +260,8 @@ func groupReadUnits(g *groupRowWrite) (units float64) {
 	return units
 }
 
-// putOnlyMember returns the put of a group's row, as if only the item of the change counted in the group.
-func (e *estimate) putOnlyMember(g *groupRowWrite) (dynamo.Action, error) {
+// putAsOnlyItem returns the put of a group's row, as if only the item of the change counted in the group.
+func (e *estimate) putAsOnlyItem(g *groupRowWrite) (dynamo.Action, error) {
 	var err error
 	if g.ref, err = refOf(e.target.Table, g.Row); err != nil {
 		return dynamo.Action{}, err

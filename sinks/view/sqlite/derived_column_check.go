@@ -34,7 +34,7 @@ func (c *derivedChecker) check(row item.Image, attributes sql.NullString) string
 		if len(c.buf) > 1 {
 			c.buf = append(c.buf, ',')
 		}
-		c.buf = v.AppendJSON(append(appendName(c.buf, name), ':'))
+		c.buf = v.AppendJSON(append(item.AppendJSONText(c.buf, name), ':'))
 	}
 	c.buf = append(c.buf, '}')
 	if attributes.Valid && string(c.buf) == attributes.String {

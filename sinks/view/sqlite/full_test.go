@@ -44,7 +44,7 @@ func TestFullDiskIsFatal(t *testing.T) {
 	limit := func(pages int) {
 		t.Helper()
 		err := s.Write(t.Context(), func(w *sqlite.Writer) error {
-			return w.ExecDDL(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages))
+			return w.ExecDDL(fmt.Sprintf("PRAGMA max_page_count = %d", pages))
 		})
 		if err != nil {
 			t.Fatal(err)

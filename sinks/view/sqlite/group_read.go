@@ -38,7 +38,7 @@ func (s *Store) ListGroups(
 func (s *Store) listGroups(
 	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error],
 ) iter.Seq2[view.Group, error] {
-	groups := seq.MapChunks(rows, groupChunk, func(chunk []state.Row) ([]view.Group, error) {
+	groups := seq.FlatMap(seq.Chunk(rows, groupChunk), func(chunk []state.Row) ([]view.Group, error) {
 		return s.ReadGroups(ctx, t, values, chunk)
 	})
 	return seq.Map(groups, func(g view.Group) (view.Group, bool, error) { return g, g.Row != "", nil })
@@ -99,9 +99,9 @@ func (r *groupReader) readStates(
 	return nil
 }
 
-// readRows sets Row, Birth and Item of each group whose row is in the table and no tombstone. byBirth says where the
-// state has the groups: it has their indexes, by the birth of the row, or by the birth of the target if the row is
-// missing. The group of another sink's row has no index in it.
+// readRows sets Row, Birth and Item of each group whose row is in the table and no tombstone. byBirth has the indexes
+// of the groups by the birth under which the state is asked for them. A missing row is asked for under the birth of the
+// target, and another sink's row is not asked for.
 func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[string][]int, err error) {
 	t := r.target
 	query, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+
@@ -121,14 +121,10 @@ func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[str
 		if err != nil {
 			return nil, err
 		}
-		var stored storedRow
+		stored := storedRow{pipeline: t.Pipeline, view: t.View, birth: t.Birth} // of a missing row
 		err = query.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&stored.pipeline, &stored.view, &stored.birth,
 			&stored.item, &stored.attributes)
-		if errors.Is(err, sql.ErrNoRows) {
-			byBirth[t.Birth] = append(byBirth[t.Birth], i)
-			continue
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return nil, r.WrapError("read", err)
 		}
 		isOwn := stored.pipeline == t.Pipeline && stored.view == t.View
@@ -137,8 +133,8 @@ func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[str
 		}
 		byBirth[stored.birth] = append(byBirth[stored.birth], i)
 
-		isTombstone := stored.item == nil
-		if isTombstone {
+		isMissing := stored.item == nil // also for a tombstone
+		if isMissing {
 			continue
 		}
 		g := &r.groups[i]

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/tablewake/tablewake/sinks/state"
+	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
@@ -19,7 +20,7 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 // contributeOne writes the contributions and groups of one write. It returns errLost if a contribution has changed.
 func (x *tx) contributeOne(w *state.GroupWrite) error {
 	for i := range w.Items {
-		ok, err := x.SetContribution(x.ctx, x.id, &w.Items[i])
+		ok, err := x.SetContribution(x.id, &w.Items[i])
 		if err != nil {
 			return err
 		}
@@ -37,19 +38,24 @@ func (x *tx) contributeOne(w *state.GroupWrite) error {
 
 // changeGroup changes the state and the row of one group. The error is permanent if the row belongs to another sink.
 func (x *tx) changeGroup(c *state.GroupChange) error {
-	g, err := x.Group(x.ctx, x.id, c.Row)
+	g, err := x.Group(x.id, c.Row)
 	if err == nil && !g.Exists() {
 		err = x.checkOwned(c.Row)
 	}
 	if err != nil {
 		return err
 	}
-	version, columns, exists, err := g.Change(x.ctx, c)
-	switch {
-	case err != nil:
+	row, err := g.Change(c)
+	if err != nil {
 		return err
-	case !exists:
-		return x.deleteRow(c.Row)
 	}
-	return x.replaceRow(c.Row, version, "", columns)
+	return x.writeGroupRow(c.Row, row)
+}
+
+// writeGroupRow writes the row of a group at a key. It deletes the row if the group is gone.
+func (x *tx) writeGroupRow(key state.Row, row *sqlite.GroupRow) error {
+	if row == nil {
+		return x.deleteRow(key)
+	}
+	return x.replaceRow(key, row.Version, "", row.Attributes)
 }

@@ -20,7 +20,7 @@ func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.I
 // it returns errLost.
 func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
 	c := state.ContributionWrite{Source: w.Source, Expected: w.Expected, CompareShares: true, Next: w.Next}
-	ok, err := x.SetContribution(x.ctx, x.id, &c)
+	ok, err := x.SetContribution(x.id, &c)
 	if err != nil {
 		return err
 	}
@@ -52,8 +52,8 @@ func (x *tx) checkItem(r state.Row, source item.Key) error {
 		return err
 	case owner.foreign != nil:
 		return owner.foreign
-	case owner.source != "" && owner.source != source:
-		return &view.CollisionError{View: x.target.View, Owner: owner.source, Source: source, NotIdentified: true, RowKey: r}
+	case owner.Source != "" && owner.Source != source:
+		return &view.CollisionError{View: x.target.View, Owner: owner.Source, Source: source, NotIdentified: true, RowKey: r}
 	default:
 		return nil
 	}
@@ -62,7 +62,7 @@ func (x *tx) checkItem(r state.Row, source item.Key) error {
 // deleteItemRow deletes a row of an item. If the row belongs to another sink or another item, it stays.
 func (x *tx) deleteItemRow(r state.Row, source item.Key) error {
 	owner, err := x.ownerOf(r)
-	if err != nil || owner.foreign != nil || owner.source != source {
+	if err != nil || owner.foreign != nil || owner.Source != source {
 		return err
 	}
 	return x.deleteRow(r)

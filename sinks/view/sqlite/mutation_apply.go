@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -14,24 +13,16 @@ import (
 // fatal if the file or its disk is damaged or full.
 func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutation) ([]view.Result, error) {
 	rs := make([]view.Result, len(ms))
-	transact, apply := s.withState, (*tx).applyApart
+	transact := s.withState
 	if target.InPlace {
-		transact, apply = s.withTable, (*tx).applyInPlace
+		transact = s.withTable
 	}
-	err := transact(ctx, target, func(x *tx) error {
+	err := transact(ctx, target, func(x *tx) (err error) {
 		for i := range ms {
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			refusal, err := x.refusedByItem(&ms[i])
-			if err != nil {
-				return err
-			}
-			if refusal != nil {
-				rs[i] = *refusal
-				continue
-			}
-			if rs[i], err = apply(x, &ms[i]); err != nil {
+			if rs[i], err = x.apply(&ms[i]); err != nil {
 				return err
 			}
 		}
@@ -43,53 +34,50 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	return rs, nil
 }
 
-// refusedByItem returns the result of a mutation if a row or tombstone of another item is stored at its key and refuses
-// it. It returns nil if the mutation is not refused.
-func (x *tx) refusedByItem(m *view.Mutation) (*view.Result, error) {
-	if !x.target.RefuseOtherItem {
-		return nil, nil
-	}
-	stored, err := x.storedRow(m.PK, m.SK)
-	if err != nil {
-		return nil, err
-	}
-	isForeign := stored.View != x.target.View || stored.Pipeline != x.target.Pipeline
-	if stored.Exists && isForeign {
-		return nil, nil
-	}
-	owner, version := stored.Source, stored.Version.String()
-	if !stored.Exists {
-		apart, err := x.Tombstone(x.ctx, x.id, keyColumn(m.PK), keyColumn(m.SK))
-		if apart.Version == "" || err != nil {
-			return nil, err
+// apply writes a row or its tombstone.
+func (x *tx) apply(m *view.Mutation) (view.Result, error) {
+	if x.target.RefuseOtherItem { // the statements do not compare items
+		if r, refused, err := x.refusal(m); err != nil || refused {
+			return r, err
 		}
-		owner, version = apart.Source, apart.Version
 	}
-
-	isRow := stored.Exists && !stored.Tombstone
 	switch {
-	case owner == m.Source:
-		return nil, nil
-	case isRow && m.Tombstone:
-		return &view.Result{Superseded: true}, nil
-	case isRow, !m.Tombstone && version >= m.Version.String():
-		return &view.Result{Err: &view.CollisionError{View: x.target.View, Owner: owner, Source: m.Source,
-			NotIdentified: true}}, nil
+	case x.target.InPlace:
+		return x.applyInPlace(m)
+	case m.Tombstone:
+		return x.removeRow(m)
 	default:
-		return nil, nil
+		return x.putApart(m)
 	}
+}
+
+// refusal returns the result of a mutation if the row or tombstone at its key refuses it. If nothing is at the key, the
+// tombstone apart may refuse it.
+func (x *tx) refusal(m *view.Mutation) (r view.Result, refused bool, err error) {
+	stored, err := x.ownerAt(m.PK, m.SK)
+	if stored.foreign != nil {
+		return view.Result{Err: stored.foreign}, true, err
+	}
+	if err == nil && stored.Version == "" && !x.target.InPlace {
+		stored.Tombstone, err = x.Tombstone(x.id, keyColumn(m.PK), keyColumn(m.SK))
+	}
+	if err != nil || stored.Version == "" {
+		return r, false, err
+	}
+	r, refused = x.target.Refusal(stored.StoredEntry, m)
+	return r, refused, nil
 }
 
 // applyInPlace writes a row, or its tombstone at the row's key, with one statement that compares versions.
 func (x *tx) applyInPlace(m *view.Mutation) (view.Result, error) {
-	n, err := x.ExecCount(x.ctx, x.table.put, x.rowValues(m, m.Version.String())...)
+	n, err := x.ExecCount(x.table.putIfNewer, x.rowValues(m, m.Version.String())...)
 	if sqlite.IsTooBig(err) {
 		return view.Result{Err: err}, nil
 	}
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	r, _, err := x.refusedByRow(m)
+	r, _, err := x.refusal(m)
 	return r, err
 }
 
@@ -119,7 +107,7 @@ func appendPlain(dst []byte, columns []state.Column) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(appendName(dst, c.Name), ':')
+		dst = append(item.AppendJSONText(dst, c.Name), ':')
 		dst = c.Value.AppendJSON(dst)
 	}
 	return append(dst, '}')
@@ -127,26 +115,10 @@ func appendPlain(dst []byte, columns []state.Column) []byte {
 
 // appendItem appends the whole row as DynamoDB JSON.
 func appendItem(dst []byte, t view.Table, pk, sk item.Value, columns []state.Column) []byte {
-	dst = append(appendName(append(dst, '{'), t.PK), ':')
-	dst = pk.AppendDynamoDBJSON(dst)
-	if t.SK != "" {
-		dst = append(appendName(append(dst, ','), t.SK), ':')
-		dst = sk.AppendDynamoDBJSON(dst)
-	}
+	dst = item.AppendMember(append(dst, '{'), t.PK, pk)
+	dst = item.AppendMember(dst, t.SK, sk)
 	for _, c := range columns {
-		dst = append(appendName(append(dst, ','), c.Name), ':')
-		dst = c.Value.AppendDynamoDBJSON(dst)
+		dst = item.AppendMember(dst, c.Name, c.Value)
 	}
 	return append(dst, '}')
-}
-
-// appendName appends an attribute's name as a JSON string.
-func appendName(dst []byte, name string) []byte {
-	for i := range len(name) {
-		if c := name[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
-			return item.StringValue(name).AppendJSON(dst)
-		}
-	}
-	dst = append(append(dst, '"'), name...)
-	return append(dst, '"')
 }

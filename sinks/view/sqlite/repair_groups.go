@@ -35,16 +35,14 @@ func (x *tx) repairGroup(r *view.GroupRepair) error {
 		c = state.GroupChange{Row: next.Row, Shares: next.Shares, Counts: next.Counts, Sums: next.Sums, Members: next.Members,
 			Version: next.Version}
 	}
-	replaced, version, columns, exists, err := x.ReplaceGroup(x.ctx, x.id, r.Expected.Revision, &c)
+	row, replaced, err := x.ReplaceGroup(x.id, r.Expected.Revision, &c)
 	switch {
 	case err != nil:
 		return err
 	case !replaced:
 		return errLost
-	case !exists:
-		return x.deleteRow(next.Row)
 	default:
-		return x.replaceRow(next.Row, version, "", columns)
+		return x.writeGroupRow(next.Row, row)
 	}
 }
 

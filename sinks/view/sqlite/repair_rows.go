@@ -44,53 +44,41 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 // tombstone that was put there by hand.
 func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	pk, sk := keyColumn(r.Next.PK), keyColumn(r.Next.SK)
-	tombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	tombstone, err := x.Tombstone(x.id, pk, sk)
 	if err != nil {
 		return err
 	}
-	if !isAsExpected(&r.Expected, &stored, tombstone.Version) {
+	var storedApart *state.Tombstone
+	if tombstone.Version != "" {
+		storedApart = &tombstone
+	}
+	apart, err := r.Apart(storedApart)
+	if err != nil {
+		return x.store.Damaged("a tombstone of the view "+x.target.View, err)
+	}
+	if apart.Lost || !stored.Matches(&apart.AtKey) {
 		return errLost
 	}
 
-	// The repair keeps the version, unless the tombstone has a newer one.
-	version := r.Version()
-	rowIsOlder := tombstone.Version >= version.String() // older than the tombstone, or the same version
-	if rowIsOlder {
-		if version, err = record.ParseVersion(tombstone.Version); err != nil {
-			return x.store.Damaged("a tombstone of the view "+x.target.View, err)
-		}
+	switch apart.Tombstone {
+	case storedApart: // it stays
+	case nil:
+		err = x.DropTombstone(x.id, pk, sk)
+	default:
+		err = x.SetTombstone(x.id, pk, sk, apart.Tombstone)
 	}
-	if r.Next.Tombstone {
-		if err := x.Exec(x.ctx, x.table.delete, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth); err != nil {
-			return err
-		}
-		_, err = x.SetTombstone(x.ctx, x.id, pk, sk, r.Next.TombstoneAt(version))
+	if err != nil {
 		return err
 	}
-	if rowIsOlder {
-		if err := x.DropTombstone(x.ctx, x.id, pk, sk); err != nil {
-			return err
-		}
+	if r.Next.Tombstone {
+		return x.Exec(x.table.delete, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth)
 	}
-	return x.putRepaired(r, version)
-}
-
-// isAsExpected reports whether a row and its tombstone apart are as a repair expects them. stored is the entry in the
-// table of rows. tombstone is the version of the tombstone apart; "" if there is none.
-func isAsExpected(expected, stored *view.StoredRow, tombstone string) bool {
-	expectsApart := expected.Tombstone && !expected.InPlace
-	if expectsApart {
-		return !stored.Exists && tombstone == expected.Version.String()
-	}
-	if !expected.Exists && tombstone != "" {
-		return false
-	}
-	return stored.Matches(expected)
+	return x.putRepaired(r, apart.Version)
 }
 
 // putRepaired puts the row of a repair, or its tombstone at the row's key.
 func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
-	return x.Exec(x.ctx, x.table.replace, x.rowValues(&r.Next, version.String())...)
+	return x.Exec(x.table.put, x.rowValues(&r.Next, version.String())...)
 }
 
 // storedRow reads the row or the tombstone at a key in the table of rows.
@@ -104,7 +92,7 @@ func (x *tx) storedRow(pk, sk item.Value) (view.StoredRow, error) {
 
 // readRow reads the record of a row or a tombstone in the table of rows; false if there is none.
 func (x *tx) readRow(pk, sk item.Value) (row storedRow, found bool, err error) {
-	err = x.QueryRows(x.ctx, x.table.stored, []any{keyColumn(pk), keyColumn(sk)}, func(rows *sql.Rows) error {
+	err = x.QueryRows(x.table.stored, []any{keyColumn(pk), keyColumn(sk)}, func(rows *sql.Rows) error {
 		found = true
 		row, err = scanAll(rows)
 		return err

@@ -20,7 +20,7 @@ type hand struct{}
 
 func (hand) exec(t *testing.T, s viewtest.StateStore, query string, args ...any) {
 	t.Helper()
-	err := s.(*sqlite.Store).Write(t.Context(), func(w *statesqlite.Writer) error { return w.Exec(t.Context(), query, args...) })
+	err := s.(*sqlite.Store).Write(t.Context(), func(w *statesqlite.Writer) error { return w.Exec(query, args...) })
 	if err != nil {
 		t.Fatal(err)
 	}

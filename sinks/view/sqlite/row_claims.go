@@ -12,7 +12,7 @@ import (
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	claims := make([]view.RowClaims, len(rows))
 	err := s.withState(ctx, t, func(x *tx) error {
-		found, err := x.RowClaims(x.ctx, x.id, rows)
+		found, err := x.RowClaims(x.id, rows)
 		if err != nil {
 			return err
 		}
@@ -37,12 +37,12 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 
 // WriteItems applies ws in one transaction: the guards, the claims and the rows.
 func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
-	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.settleOne(&ws[i]) })
+	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.writeClaims(&ws[i]) })
 }
 
-// settleOne writes the claims and rows of one item. It returns errLost if the guard or the claims have changed.
-func (x *tx) settleOne(w *state.ItemWrite) error {
-	ok, err := x.SetClaims(x.ctx, x.id, w)
+// writeClaims writes the claims and rows of one item. It returns errLost if the guard or the claims have changed.
+func (x *tx) writeClaims(w *state.ItemWrite) error {
+	ok, err := x.SetClaims(x.id, w)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -16,7 +17,7 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 	if _, err := s.existingTable(ctx, t.Name); err != nil {
 		return nil, err
 	}
-	query := newTable(t.Table).stored
+	query := fmt.Sprintf(readStored, quote(tablePrefix+t.Name))
 	derived := derivedChecker{table: t.Table}
 	stored := make([]view.StoredRow, len(rows))
 	for i, row := range rows {

@@ -23,11 +23,10 @@ var (
 // ListRows reads the rows page by page. If the version of a row was damaged by hand, the row has the zero version.
 // ListRows does not use the key attributes of t.
 func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
-	return func(yield func(view.Row, error) bool) {
+	return seq.Lazy(func() (iter.Seq2[view.Row, error], error) {
 		table, err := s.existingTable(ctx, t.Name)
 		if err != nil {
-			yield(view.Row{}, err)
-			return
+			return nil, err
 		}
 		query := sqlite.ListQuery{
 			Select: "SELECT pk, sk, version, birth, source, item, attributes FROM " + quote(tablePrefix+t.Name) +
@@ -42,8 +41,8 @@ func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) it
 				r.DifferingCopy = derived.check(r.Item, stored.attributes)
 				return r, true, err
 			})
-		rows(yield)
-	}
+		return rows, nil
+	})
 }
 
 // listedRowScanner returns a function that scans the rows of one view. The rows usually have the same birth, so it
@@ -72,16 +71,16 @@ func (s *Store) setListed(r *view.Row, t view.Table, stored *storedRow) error {
 	r.Source, r.Birth = item.Key(stored.source), stored.birth
 	r.Version, _ = record.ParseVersion(stored.version)
 	setItem(r, t, image)
-	r.PK = keyOf(stored.pk, r.PK)
+	r.PK = listedKeyValue(stored.pk, r.PK)
 	if t.SK != "" {
-		r.SK = keyOf(stored.sk, r.SK)
+		r.SK = listedKeyValue(stored.sk, r.SK)
 	}
 	return nil
 }
 
-// keyOf returns the value of a key attribute with which a row is found. If the key column was changed by hand, it is
-// the text in the column. Otherwise it is rowKey, the attribute in the row itself.
-func keyOf(column any, rowKey item.Value) item.Value {
+// listedKeyValue returns the value of a key attribute with which a row is found. If the key column was changed by hand,
+// it is the text in the column. Otherwise it is rowKey, the attribute in the row itself.
+func listedKeyValue(column any, rowKey item.Value) item.Value {
 	text, isText := column.(string)
 	if !isText || string(rowKey.Raw()) == text {
 		return rowKey

@@ -98,14 +98,13 @@ func setItem(r *view.Row, t view.Table, image item.Image) {
 
 // Rows reads a table as it was when the read began. It uses only the name of t.
 func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
-	return func(yield func(view.Row, error) bool) {
+	return seq.Lazy(func() (iter.Seq2[view.Row, error], error) {
 		t, err := s.existingTable(ctx, t.Name)
 		if err == nil {
 			err = q.Check()
 		}
 		if err != nil {
-			yield(view.Row{}, err)
-			return
+			return nil, err
 		}
 		query, args := selection(t.Name, q)
 		rows := seq.Map(sqlite.Read(ctx, s.DB, query, args, scanRow), func(stored storedRow) (view.Row, bool, error) {
@@ -117,8 +116,8 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 			setItem(&r, t, image)
 			return r, true, nil
 		})
-		rows(yield)
-	}
+		return rows, nil
+	})
 }
 
 // selection returns the SQL statement of a query, and its arguments.

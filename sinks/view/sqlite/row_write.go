@@ -9,10 +9,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// rowOwner is the owner of a stored row. It is zero if there is no row.
+// rowOwner is the row or the tombstone at a key in the table of rows, and its owner. It is zero if there is none.
 type rowOwner struct {
-	version string
-	source  item.Key              // key of the item that the row belongs to
+	view.StoredEntry
 	foreign *view.ForeignRowError // error if the row belongs to another sink; else nil
 }
 
@@ -20,8 +19,8 @@ type rowOwner struct {
 // another output of the sink, and the error is fatal.
 func (x *tx) ownerAt(pk, sk item.Value) (owner rowOwner, err error) {
 	var sink, pipe, birth string
-	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &owner.version, &sink, &pipe,
-		&birth, &owner.source)
+	found, err := x.QueryRow(x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &owner.Version, &owner.Void,
+		&owner.Source, &owner.IsRow, &sink, &pipe, &birth)
 	if err != nil || !found {
 		return owner, err
 	}
@@ -53,7 +52,7 @@ func (x *tx) replaceRow(r state.Row, version record.Version, source item.Key, co
 		return err
 	}
 	m := view.Mutation{PK: pk, SK: sk, Source: source, Attributes: columns}
-	n, err := x.ExecCount(x.ctx, x.table.replace, x.rowValues(&m, version.String())...)
+	n, err := x.ExecCount(x.table.put, x.rowValues(&m, version.String())...)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -67,7 +66,7 @@ func (x *tx) deleteRow(r state.Row) error {
 	if err != nil {
 		return err
 	}
-	n, err := x.ExecCount(x.ctx, x.table.delete, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline,
+	n, err := x.ExecCount(x.table.delete, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline,
 		x.target.Birth)
 	if err != nil || n > 0 {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // tablePrefix begins the name of each table that has the rows of a view table. The tables of the state have another
-// prefix. So a view table may have any name, even that of a table of the state without its prefix.
+// prefix. So a view table may be called guards, for example.
 const tablePrefix = "_tw_"
 
 // enginePrefix is the prefix of names that SQLite reserves.
@@ -55,12 +55,14 @@ WHERE ` + ownerMatches
 	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
 	// updateRow and deleteOlderRow are for rows with tombstones apart. They change the stored row only if it is older.
-	updateRow      = `UPDATE %s SET version = ?, source = ?, attributes = ?, item = ? WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ? AND version < ?`
+	// updateRow has the parameters of writeRow.
+	updateRow = `UPDATE %s SET version = ?3, void = ?4, source = ?8, attributes = ?9, item = ?10
+WHERE pk = ?1 AND sk = ?2 AND pipeline = ?5 AND view = ?6 AND birth = ?7 AND version < ?3`
 	deleteOlderRow = deleteRow + ` AND version < ?`
 
 	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ?`
 
-	readOwner = `SELECT version, view, pipeline, birth, source FROM %s WHERE pk = ? AND sk = ?`
+	readOwner = `SELECT version, void, source, item IS NOT NULL, view, pipeline, birth FROM %s WHERE pk = ? AND sk = ?`
 
 	readStored = `SELECT ` + allColumns + ` FROM %s WHERE pk = ? AND sk = ?`
 )
@@ -68,15 +70,15 @@ WHERE ` + ownerMatches
 // table is a view table with its statements. A Writer prepares each statement once.
 type table struct {
 	view.Table
-	put, replace, delete, owner, update, deleteOlder, stored string
+	putIfNewer, put, delete, owner, update, deleteOlder, stored string
 }
 
 func newTable(t view.Table) *table {
 	rows := quote(tablePrefix + t.Name)
 	return &table{
 		Table:       t,
-		put:         fmt.Sprintf(writeRow+onlyOver, rows),
-		replace:     fmt.Sprintf(writeRow, rows),
+		putIfNewer:  fmt.Sprintf(writeRow+onlyOver, rows),
+		put:         fmt.Sprintf(writeRow, rows),
 		delete:      fmt.Sprintf(deleteRow, rows),
 		owner:       fmt.Sprintf(readOwner, rows),
 		update:      fmt.Sprintf(updateRow, rows),
@@ -89,7 +91,7 @@ func newTable(t view.Table) *table {
 // reads before the first write. If the table exists with another key, the error names that key.
 func (s *Store) Create(ctx context.Context, t view.Table) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error {
-		_, err := s.ensureTable(ctx, w, t)
+		_, err := s.ensureTable(w, t)
 		return err
 	})
 }
@@ -100,17 +102,17 @@ func (s *Store) Check(ctx context.Context, t view.Table) error {
 		return err
 	}
 	return s.Write(ctx, func(w *sqlite.Writer) error {
-		_, err := hasTable(context.WithoutCancel(ctx), w, t)
+		_, err := hasTable(w, t)
 		return err
 	})
 }
 
 // ensureTable returns the table with the name of t. It creates the table if it is missing.
-func (s *Store) ensureTable(ctx context.Context, w *sqlite.Writer, t view.Table) (*table, error) {
+func (s *Store) ensureTable(w *sqlite.Writer, t view.Table) (*table, error) {
 	if existing, ok := s.tables[t.Name]; ok {
 		return existing, existing.check(t)
 	}
-	if err := create(context.WithoutCancel(ctx), w, t); err != nil {
+	if err := create(w, t); err != nil {
 		return nil, err
 	}
 	s.tables[t.Name] = newTable(t)
@@ -150,10 +152,10 @@ func checkNames(t view.Table) error {
 
 // hasTable reports whether a view table exists. It returns a fatal error if the table exists with another key, or if
 // its name differs from another table's only in case.
-func hasTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, err error) {
+func hasTable(w *sqlite.Writer, t view.Table) (found bool, err error) {
 	existing := table{}
 	// Names in SQLite are not case-sensitive, but names in DynamoDB are.
-	found, err = w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name},
+	found, err = w.QueryRow(`SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name},
 		&existing.Name, &existing.PK, &existing.SK)
 	switch {
 	case err != nil:
@@ -169,12 +171,12 @@ func hasTable(ctx context.Context, w *sqlite.Writer, t view.Table) (found bool, 
 
 // create creates the tables of a view table, and the SQL view, unless they exist. It returns a fatal error if they
 // exist with another key, or if the names are not allowed.
-func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
+func create(w *sqlite.Writer, t view.Table) error {
 	if err := checkNames(t); err != nil { // before another process has to wait for the lock
 		return err
 	}
-	return w.Transact(ctx, func() error {
-		if found, err := hasTable(ctx, w, t); found || err != nil {
+	return w.Transact(func() error {
+		if found, err := hasTable(w, t); found || err != nil {
 			return err
 		}
 		rows := quote(tablePrefix + t.Name)
@@ -182,13 +184,13 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 		if t.SK != "" {
 			keyColumns += displayColumn("sk", t.SK) + ", "
 		}
-		if err := w.ExecDDL(ctx, fmt.Sprintf(createRows, rows)); err != nil {
+		if err := w.ExecDDL(fmt.Sprintf(createRows, rows)); err != nil {
 			return err
 		}
-		if err := w.ExecDDL(ctx, fmt.Sprintf(createView, quote(t.Name), keyColumns, rows)); err != nil {
+		if err := w.ExecDDL(fmt.Sprintf(createView, quote(t.Name), keyColumns, rows)); err != nil {
 			return err
 		}
-		return w.Exec(ctx, `INSERT INTO "_tw_tables" (name, pk, sk) VALUES (?, ?, ?)`, t.Name, t.PK, t.SK)
+		return w.Exec(`INSERT INTO "_tw_tables" (name, pk, sk) VALUES (?, ?, ?)`, t.Name, t.PK, t.SK)
 	})
 }
 

@@ -40,7 +40,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 		return nil, err
 	}
 	if !o.ReadOnly {
-		err = db.Write(ctx, func(w *sqlite.Writer) error { return w.ExecDDL(context.WithoutCancel(ctx), createCatalog) })
+		err = db.Write(ctx, func(w *sqlite.Writer) error { return w.ExecDDL(createCatalog) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -52,10 +52,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 func (s *Store) Empty(ctx context.Context, t view.Target) (empty bool, err error) {
 	err = s.withState(ctx, t, func(x *tx) error {
 		q := "SELECT NOT EXISTS (SELECT 1 FROM " + quote(tablePrefix+t.Name) + ` WHERE view = ? AND pipeline = ?)`
-		if _, err := x.QueryRow(x.ctx, q, []any{t.View, t.Pipeline}, &empty); err != nil || !empty {
+		if _, err := x.QueryRow(q, []any{t.View, t.Pipeline}, &empty); err != nil || !empty {
 			return err
 		}
-		remembers, err := x.Remembers(x.ctx, x.id)
+		remembers, err := x.Remembers(x.id)
 		empty = !remembers
 		return err
 	})

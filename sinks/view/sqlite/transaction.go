@@ -11,19 +11,17 @@ import (
 
 // withTable calls do in a transaction on a view's table. It creates the table if it is missing.
 func (s *Store) withTable(ctx context.Context, t view.Target, do func(x *tx) error) error {
-	return s.Write(ctx, func(w *sqlite.Writer) error { return s.transact(ctx, w, t, 0, do) })
+	return s.Write(ctx, func(w *sqlite.Writer) error { return s.transact(w, t, 0, do) })
 }
 
 // transact calls do in a transaction on a view's table. id is the id of the target in the tables of the state.
-func (s *Store) transact(ctx context.Context, w *sqlite.Writer, t view.Target, id int64, do func(x *tx) error) error {
-	tab, err := s.ensureTable(ctx, w, t.Table)
+func (s *Store) transact(w *sqlite.Writer, t view.Target, id int64, do func(x *tx) error) error {
+	tab, err := s.ensureTable(w, t.Table)
 	if err != nil {
 		return err
 	}
-	// The driver starts a goroutine for each statement whose context can be cancelled. So statements get a context that
-	// cannot be cancelled, and the loops over writes check ctx.
-	x := &tx{Writer: w, store: s, table: tab, target: t, id: id, ctx: context.WithoutCancel(ctx)}
-	return w.Transact(x.ctx, func() error { return do(x) })
+	x := &tx{Writer: w, store: s, table: tab, target: t, id: id}
+	return w.Transact(func() error { return do(x) })
 }
 
 // tx is a transaction on a view's table.
@@ -32,8 +30,7 @@ type tx struct {
 	store  *Store
 	table  *table
 	target view.Target
-	id     int64           // id of the target in the tables of the state; 0 for withTable
-	ctx    context.Context // cannot be cancelled
+	id     int64 // id of the target in the tables of the state; 0 for withTable
 }
 
 // errLost is returned if another writer changed the data that the write was based on. Then the write is rolled back,
@@ -42,7 +39,7 @@ var errLost = errs.New("lost")
 
 // withState calls do in a transaction on a view's table and on the state of the target.
 func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) error) error {
-	return s.WithTarget(ctx, t.State(), func(w *sqlite.Writer, id int64) error { return s.transact(ctx, w, t, id, do) })
+	return s.WithTarget(ctx, t.State(), func(w *sqlite.Writer, id int64) error { return s.transact(w, t, id, do) })
 }
 
 // writeEach runs n writes in one transaction, each of them completely or not at all.
@@ -59,7 +56,7 @@ func (s *Store) writeEach(
 				return write(x, i)
 			}
 			var err error
-			if rs[i], err = resultOf(x.Savepoint(x.ctx, func() error { return write(x, i) })); err != nil {
+			if rs[i], err = resultOf(x.Savepoint(func() error { return write(x, i) })); err != nil {
 				return err
 			}
 		}

@@ -233,8 +233,51 @@ func checkRepairsOfRows(t *testing.T, s *repairCheck) {
 // A repair is lost if the stream, another repair or a person changed the row since it was read, even while the repair
 // runs. Then the repair changes nothing.
 func checkRowRepairsRace(t *testing.T, s *repairCheck) {
-	other := s.reopen()
-	events := map[string]func(expected view.StoredRow, sk string) (changed bool){
+	events := s.rowEvents()
+	for moment, at := range s.eventTimings() {
+		for name, event := range events {
+			t.Run(name+"/"+moment, func(t *testing.T) {
+				s := &repairCheck{&storeCheck{s.StateStore, t, s.target, s.open}, s.RepairSuite}
+				s.checkRowRace(name+moment, at, event)
+			})
+		}
+	}
+}
+
+// checkRowRace checks that each repair is lost if event happens at a moment, and that it changes nothing.
+func (s *repairCheck) checkRowRace(name string, at func(event func()), event rowEvent) {
+	s.eachRepair(name, func(what string, expected view.StoredRow, next view.Mutation, _ record.Version) {
+		sk, _ := next.SK.Text()
+		hasRun, changed := false, false
+		var afterEvent view.StoredRow
+		at(func() {
+			hasRun, changed = true, event(expected, sk)
+			afterEvent = s.read(next)
+		})
+		r := s.repair(expected, next)
+		if !hasRun {
+			s.t.Fatalf("%s: nothing happened between", what)
+		}
+		if !changed {
+			return
+		}
+		wantLost(s.t, what, r)
+		stored := s.read(next)
+		isRepaired := next.Attributes != nil && rowText(stored) == mutationText(next, stored.Version)
+		if !stored.Matches(&afterEvent) || isRepaired {
+			s.t.Errorf("%s: stored is %s", what, rowText(stored))
+		}
+	})
+}
+
+// rowEvent changes the row with a sort key, which a repair has read as expected. It returns false if it changed
+// nothing.
+type rowEvent func(expected view.StoredRow, sk string) (changed bool)
+
+// rowEvents returns the events that make a repair of a row lost, by name.
+func (s *repairCheck) rowEvents() map[string]rowEvent {
+	t, other := s.t, s.reopen()
+	return map[string]rowEvent{
 		"a newer row": func(_ view.StoredRow, sk string) bool {
 			apply(t, other, s.target, putRow(t, "a", sk, 6, "newer"))
 			return true
@@ -257,35 +300,6 @@ func checkRowRepairsRace(t *testing.T, s *repairCheck) {
 			s.Editor.Set(t, other.StateStore, s.target.Table, groupRow(t, "a", sk), "text", "by hand")
 			return expected.Item.Len() > 2 // a store may ignore an added attribute
 		},
-	}
-	for moment, at := range s.eventTimings() {
-		for name, event := range events {
-			t.Run(name+"/"+moment, func(t *testing.T) {
-				s := &repairCheck{&storeCheck{s.StateStore, t, s.target, s.open}, s.RepairSuite}
-				s.eachRepair(name+moment, func(what string, expected view.StoredRow, next view.Mutation, _ record.Version) {
-					sk, _ := next.SK.Text()
-					hasRun, changed := false, false
-					var afterEvent view.StoredRow
-					at(func() {
-						hasRun, changed = true, event(expected, sk)
-						afterEvent = s.read(next)
-					})
-					r := s.repair(expected, next)
-					if !hasRun {
-						t.Fatalf("%s: nothing happened between", what)
-					}
-					if !changed {
-						return
-					}
-					wantLost(t, what, r)
-					stored := s.read(next)
-					isRepaired := next.Attributes != nil && rowText(stored) == mutationText(next, stored.Version)
-					if !stored.Matches(&afterEvent) || isRepaired {
-						t.Errorf("%s: stored is %s", what, rowText(stored))
-					}
-				})
-			})
-		}
 	}
 }
 

@@ -24,6 +24,8 @@ func checkRowsOfOneItem(t *testing.T, s Store, target view.Target) {
 	}
 	likelyNew := put("two", 6, "two")
 	likelyNew.LikelyNew = true
+	voidRemoval := remove("two", 14)
+	voidRemoval.Void = true
 	for _, step := range []struct {
 		what    string
 		m       view.Mutation
@@ -46,6 +48,8 @@ func checkRowsOfOneItem(t *testing.T, s Store, target view.Target) {
 		{"a late tombstone of the first item", remove("one", 10), "superseded", "two"},
 		{"a newer tombstone of the first item", remove("one", 12), "superseded", "two"},
 		{"the second item leaves", remove("two", 13), "applied", ""},
+		{"a change of it without a row", voidRemoval, "applied", ""},
+		{"a row of the same version of another item", put("three", 14, "three"), "applied", "three"},
 	} {
 		// Each mutation is in a call with a row of another partition, which must be written.
 		beside := putRow(t, "beside", step.what, 1, step.what)

@@ -10,6 +10,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 )
 
 // Fetch reads n bytes of an object from offset on.
@@ -49,7 +50,7 @@ type Reader struct {
 func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader, err error) {
 	defer recoverPanic(&err)
 	if len(tail) < 8 || string(tail[len(tail)-4:]) != "PAR1" {
-		return nil, errForeign
+		return nil, fmt.Errorf("%w, or it is %w", errForeign, inputs.ErrCut)
 	}
 	footer := 8 + int64(binary.LittleEndian.Uint32(tail[len(tail)-8:]))
 	if footer > size || footer > maxFooter {
