@@ -9,8 +9,8 @@ import (
 
 // ChangeBirths applies change to each birth (the recorded identity of one output) with compare-and-swap, and returns
 // the new births. After a crash only some of the births may be changed, so the caller repeats the call. If another
-// process changed a birth first, change is applied to the stored birth. That process must belong to the same backfill
-// run, or have changed only the fields Fresh and LeftOut. Otherwise ChangeBirths returns a transient error.
+// process changed a birth first, change is applied to the stored birth. If that process belongs to another backfill run
+// and changed more than the fields Fresh and LeftOut, ChangeBirths returns a transient error.
 func ChangeBirths(
 	ctx context.Context, births state.Births, all []state.Birth, change func(*state.Birth),
 ) ([]state.Birth, error) {
@@ -24,54 +24,48 @@ func ChangeBirths(
 	return changed, nil
 }
 
-// setBirth replaces the birth b by next. If another process changed b first, done is false, and stored is the birth
-// that is stored now; the zero Birth if there is none.
-func setBirth(
-	ctx context.Context, births state.Births, b, next state.Birth,
-) (stored state.Birth, done bool, err error) {
-	if done, err = births.SetBirth(ctx, b, next); done || err != nil {
-		return next, done, err
-	}
-	stored, _, err = state.FindBirth(ctx, births, b.Sink, b.Target)
-	return stored, false, err
-}
-
 // changeBirth applies change to one birth. See ChangeBirths.
 func changeBirth(
 	ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth),
 ) (state.Birth, error) {
-	for {
-		next := b
-		change(&next)
-		if next == b {
-			return b, nil
+	isOfOtherRun := false
+	stored, done, err := updateBirth(ctx, births, b, func(current *state.Birth) {
+		onlyNotesDiffer := *current == withNotesOf(b, *current)
+		isSameRun := current.Run == b.Run && b.Run != ""
+		isOfOtherRun = !onlyNotesDiffer && !isSameRun
+		if !isOfOtherRun {
+			change(current)
 		}
-		stored, done, err := setBirth(ctx, births, b, next)
-		if err != nil || done {
-			return stored, err
-		}
-		onlyNotesDiffer := stored == withNotesOf(b, stored) // Fresh or LeftOut
-		isSameRun := stored.ID == b.ID && stored.Run == b.Run && b.Run != ""
-		if stored == b || !onlyNotesDiffer && !isSameRun {
-			return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
-		}
-		b = stored
+	})
+	isReplaced := !done && stored.ID != b.ID
+	if err == nil && (isOfOtherRun || isReplaced) {
+		return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 	}
+	return stored, err
 }
 
-// updateBirth applies change to a birth, and stores the result. If another process changed the birth since it was read,
-// change is applied to the stored birth. updateBirth returns false, and stores nothing, if change makes no difference,
-// or if the stored birth has another ID.
-func updateBirth(ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth)) (bool, error) {
+// updateBirth applies change to a birth, and stores and returns the result. If another process changed the birth since
+// it was read, change is applied to the stored birth. done is false, and nothing is stored, if change makes no
+// difference, or if the stored birth has another ID. Then updateBirth returns the stored birth; the zero Birth if there
+// is none. A refused write of an unchanged birth is a transient error: two processes may have changed it in turn.
+func updateBirth(
+	ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth),
+) (stored state.Birth, done bool, err error) {
 	for {
 		next := b
 		change(&next)
 		if next == b {
-			return false, nil
+			return b, false, nil
 		}
-		stored, done, err := setBirth(ctx, births, b, next)
-		if err != nil || done || stored.ID != b.ID {
-			return done, err
+		if done, err = births.SetBirth(ctx, b, next); done || err != nil {
+			return next, done, err
+		}
+		stored, _, err = state.FindBirth(ctx, births, b.Sink, b.Target)
+		switch {
+		case err != nil || stored.ID != b.ID:
+			return stored, false, err
+		case stored == b:
+			return b, false, pipeline.Transient(errs.Errorf("the birth of the sink %s cannot be changed: start again", b.Sink))
 		}
 		b = stored
 	}

@@ -9,12 +9,14 @@
 // (stores.go) with settings_fingerprint.go, which checks an output against the state with output_births.go. The other
 // files:
 //
-//   - What surrounds a sink: staged_sink.go (an output that is being filled), fresh_sink.go, masked_sink.go,
-//     held_go_sink.go, and source_table_filter.go, which refuses changes of another table.
+//   - What surrounds a sink: sink_forwarder.go, staged_sink.go (an output that is being filled), fresh_sink.go,
+//     masked_sink.go, held_go_sink.go, and source_table_filter.go, which refuses changes of another table.
 //   - Go code of a program: go_extension.go, typed_sink.go, go_filter.go.
 //   - The identity and settings of outputs: birth_update.go, output_changes.go, empty_output.go, sink_stage.go,
 //     left_out_sinks.go, routes_digest.go, sink_retention.go (how long versions are kept); output_adoption.go makes an
 //     output belong to a state.
-//   - Pipelines for other purposes: plan_only_stores.go; undecodable_stop.go and large_data_location.go (dead letters
-//     and large data); sensitive_mask.go (what is masked), no_entity_count.go (counts).
+//   - A pipeline that only plans: plan_only_stores.go.
+//   - Dead letters and large data: undecodable_stop.go, large_data_location.go.
+//   - sensitive_mask.go masks the attributes that the file calls sensitive. no_entity_count.go counts the changes that
+//     belong to no entity.
 package sinks

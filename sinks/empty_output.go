@@ -13,9 +13,8 @@ import (
 )
 
 // takesSettings reports whether a sink can take the settings of the file because its output is empty. Then no old
-// content can mix with later writes. takesSettings returns false if it is unknown whether the output is empty. A notify
-// sink has an empty output only if its birth is not begun: it was then always suppressed, and sent no events. changed
-// has the names of the settings that differ.
+// content can mix with later writes. If the store cannot tell, the answer is false. A notify sink that was always
+// suppressed has sent nothing; then its birth is not begun. changed has the names of the settings that differ.
 func takesSettings(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string,
 ) (bool, error) {
@@ -80,9 +79,9 @@ func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 // beginAgain gives an empty output a new birth that waits for a backfill. Tombstones and guards of earlier changes have
 // the old ID, so they cannot refuse the items of the backfill. The new ID also makes a process with the former settings
 // fail.
-func (m *birthRecords) beginAgain(o *opened) {
+func (r *birthRecords) beginAgain(o *opened) {
 	next := state.NewBirth(o.sink, o.target, time.Now())
-	next.State, next.Store, next.Stage = m.identity, o.foundOutput.store, state.Waiting
+	next.State, next.Store, next.Stage = r.identity, o.targetID, state.Waiting
 	o.replaceBirth(next)
-	o.foundOutput.print.Birth = next.ID
+	o.storedPrint.Birth = next.ID
 }

@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -59,10 +60,8 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	}
 	for i := range ds {
 		if failed[i] == nil && s.endsFreshness(&ds[i]) {
-			if err := s.storeNotFresh(ctx); err != nil {
-				return err // the pipeline writes all of ds again
-			}
-			break
+			// with an error of storeNotFresh, the pipeline writes all of ds again
+			return cmp.Or(s.storeNotFresh(ctx), writeErr)
 		}
 	}
 	return writeErr
@@ -87,23 +86,13 @@ func (s *freshSink) storeNotFresh(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.birth.Fresh {
-		stored, ok, err := state.FindBirth(ctx, s.births, s.birth.Sink, s.birth.Target)
-		switch {
-		case err != nil:
-			return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be read: %w", err))
-		case !ok || stored.ID != s.birth.ID:
-			return state.BirthMismatch(s.birth.Sink, "the state", stored.ID, s.birth.ID)
-		}
-		next := stored
-		next.Fresh = false
-		done, err := s.births.SetBirth(ctx, stored, next)
-		if err != nil {
-			return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be stored: %w", err))
-		}
-		if done {
-			s.birth = next
-		}
+	stored, _, err := updateBirth(ctx, s.births, s.birth, func(b *state.Birth) { b.Fresh = false })
+	switch {
+	case err != nil:
+		return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be updated: %w", err))
+	case stored.ID != s.birth.ID:
+		return state.BirthMismatch(s.birth.Sink, "the state", stored.ID, s.birth.ID)
 	}
+	s.birth = stored
 	return nil
 }

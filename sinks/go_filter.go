@@ -82,7 +82,7 @@ func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 		pipeline.ConditionFunc(func(*record.Change) (bool, error) { return true, nil }))
 }
 
-// CheckExtensions returns the problems between cfg and the extensions. There are four kinds:
+// CheckExtensions returns what cfg needs and the extensions lack, and the other way round:
 //
 //   - a Go sink or filter without code
 //   - settings that a Go sink does not accept
@@ -127,9 +127,9 @@ func (a *assembly) checkFilters() error {
 	return nil
 }
 
-// fileFilters returns the Go filters of the file that the pipeline runs. A backfill does not run the filters of sinks
-// that it does not fill.
-func (a *assembly) fileFilters() (code []*config.GoFilter) {
+// goFiltersToRun returns the Go filters of the file that the pipeline runs. A backfill does not run the filters of
+// sinks that it does not fill.
+func (a *assembly) goFiltersToRun() (code []*config.GoFilter) {
 	all := slices.Clip(a.cfg.Filters)
 	for _, s := range a.cfg.Sinks {
 		if a.isRouted(s.Name) {
@@ -146,7 +146,7 @@ func (a *assembly) fileFilters() (code []*config.GoFilter) {
 
 // filterProblems returns the problems of the Go filters that the pipeline runs.
 func (a *assembly) filterProblems() (problems config.Problems) {
-	for _, f := range a.fileFilters() {
+	for _, f := range a.goFiltersToRun() {
 		code, has := a.goFilters[f.Func]
 		passesAll := !has && a.passMissing && !a.extended
 		switch {

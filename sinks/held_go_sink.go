@@ -66,7 +66,7 @@ func Missing(cfg *config.Config, exts ...Extension) []string {
 			all = append(all, "the Go function "+d.Func)
 		}
 	}
-	for _, f := range code.fileFilters() {
+	for _, f := range code.goFiltersToRun() {
 		if _, has := code.goFilters[f.Func]; !has {
 			all = append(all, "the Go filter "+f.Func)
 		}

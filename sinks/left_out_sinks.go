@@ -14,18 +14,46 @@ import (
 // A sink that is removed from the file misses every change that is acknowledged without it. If the sink is put back
 // later, its output does not show what it missed. So a process that starts without the sink stores its start time in
 // the birth of the output (Birth.LeftOut). The time stays until the output was compared with the whole table and
-// repaired (`tablewake gaps --repair --audit`).
+// repaired (`tablewake gaps --repair --audit`). Nothing brings an archive what it missed, so its time stays.
 
 // BirthsMissingChanges returns the births of cfg's outputs that may miss changes, because a process was started without
-// their sinks. all are the births of the pipeline.
+// their sinks, and that a repair can complete. all are the births of the pipeline.
 func BirthsMissingChanges(cfg *config.Config, all []state.Birth) []state.Birth {
 	var births []state.Birth
 	for _, b := range all {
-		if !b.LeftOut.IsZero() && hasOutput(cfg, b) {
+		if !b.LeftOut.IsZero() && !isArchive(b) && hasOutput(cfg, b) {
 			births = append(births, b)
 		}
 	}
 	return births
+}
+
+// MissedByArchive says why the archive of a birth misses changes: it began after the pipeline, or a process ran without
+// it. It returns "" if the archive misses none, or if b is of no archive. An archive that only began late misses none
+// after a backfill of all items.
+func MissedByArchive(b state.Birth) string {
+	beganLate := b.LeftOut.Equal(b.Made)
+	switch {
+	case !isArchive(b) || b.LeftOut.IsZero():
+		return ""
+	case !beganLate:
+		return "a process without it was started at " + b.LeftOut.Format(time.RFC3339)
+	case b.Run == "" || b.Run == NoRun:
+		return "it began after the pipeline, at " + b.LeftOut.Format(time.RFC3339)
+	}
+	return ""
+}
+
+func isArchive(b state.Birth) bool { return strings.HasPrefix(b.Target, "bucket ") }
+
+// newBirth returns the birth of an output that begins now. An archive that begins after the pipeline has missed
+// changes.
+func (r *birthRecords) newBirth(sink, target string) state.Birth {
+	b := state.NewBirth(sink, target, time.Now())
+	if isArchive(b) && r.started {
+		b.LeftOut = b.Made
+	}
+	return b
 }
 
 // hasOutput reports whether a sink of cfg writes to the output of a birth.
@@ -33,18 +61,19 @@ func hasOutput(cfg *config.Config, b state.Birth) bool {
 	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
 }
 
-// canMiss reports whether the output of a birth becomes wrong if a change is not written. It does if the output depends
-// on the table's items, was written before, and is not waiting for a backfill.
+// canMiss reports whether a missing change makes the output of a birth wrong. It does if the output has the table's
+// items or changes, was written before, and is not waiting for a backfill.
 func canMiss(b state.Birth) bool {
 	kind, _, _ := strings.Cut(b.Target, " ")
-	dependsOnItems := kind == "table" || kind == "index"
-	return dependsOnItems && b.Begun && b.Stage != state.Waiting
+	isKept := kind == "table" || kind == "index" || kind == "bucket"
+	return isKept && b.Begun && b.Stage != state.Waiting
 }
 
 // noteLeftOut stores the start time of this process in the birth of each output whose sink is not in the file. A
 // backfill, a redrive, a rebuild or [RecordOutputsOnly] stores nothing: it acknowledges no changes.
 func (a *assembly) noteLeftOut(ctx context.Context) error {
-	if a.births == nil || a.backfill != nil || a.redrive || a.rebuild || a.recordOnly {
+	acknowledgesNothing := a.backfill != nil || a.redrive || a.rebuild || a.recordOnly
+	if a.births == nil || acknowledgesNothing {
 		return nil
 	}
 	now := time.Now().UTC()
@@ -52,7 +81,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		if hasOutput(a.cfg, b) || !canMiss(b) {
 			continue
 		}
-		_, err := updateBirth(ctx, a.births.births, b, func(current *state.Birth) {
+		_, _, err := updateBirth(ctx, a.births.births, b, func(current *state.Birth) {
 			if canMiss(*current) && current.LeftOut.Before(now) { // keep a later time of another process
 				current.Fresh, current.LeftOut = false, now
 			}
@@ -60,13 +89,20 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if b.LeftOut.IsZero() {
-			a.logWarning(ctx,
-				"the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
-				slog.String("sink", b.Sink), slog.String("output", b.Target))
+		isFirst := b.LeftOut.IsZero() || b.LeftOut.Equal(b.Made)
+		if isFirst {
+			a.logWarning(ctx, leftOutText(b), slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
 	}
 	return nil
+}
+
+// leftOutText returns the warning that the file lacks the sink of a birth.
+func leftOutText(b state.Birth) string {
+	if isArchive(b) {
+		return "the file lacks an archive that has written: it misses all changes from now on, and fills no sink any more"
+	}
+	return "the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`"
 }
 
 // warnOfLeftOut logs each output that may miss changes.
@@ -75,7 +111,7 @@ func (a *assembly) warnOfLeftOut() {
 		return
 	}
 	for i := range a.opened {
-		if b := a.opened[i].birth; !b.LeftOut.IsZero() {
+		if b := a.opened[i].birth; !b.LeftOut.IsZero() && !isArchive(b) {
 			a.logWarning(context.Background(),
 				"the sink may miss changes: a process ran without it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
 				slog.String("sink", b.Sink), slog.Time("started", b.LeftOut))
@@ -87,9 +123,10 @@ func (a *assembly) warnOfLeftOut() {
 // table and repaired. b is the birth as it was read before the comparison. If another process was started without the
 // sink since b was read, ClearLeftOut changes nothing.
 func ClearLeftOut(ctx context.Context, births state.Births, b state.Birth) (bool, error) {
-	return updateBirth(ctx, births, b, func(current *state.Birth) {
+	_, cleared, err := updateBirth(ctx, births, b, func(current *state.Birth) {
 		if current.LeftOut.Equal(b.LeftOut) {
 			current.LeftOut = time.Time{}
 		}
 	})
+	return cleared, err
 }

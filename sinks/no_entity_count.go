@@ -27,7 +27,7 @@ type noEntity struct {
 	entities *entity.Set
 	n        *atomic.Int64
 	counter  metric.Int64Counter
-	pipeline metric.AddOption
+	labels   metric.AddOption
 }
 
 var _ pipeline.Filter = noEntity{}
@@ -39,7 +39,7 @@ func (a *assembly) newNoEntity(es *entity.Set) (noEntity, error) {
 	k := instrument.New(meter, "github.com/tablewake/tablewake/sinks")
 	f := noEntity{entities: es, n: a.noEntity}
 	f.counter = k.Counter("tablewake.source.no_entity", "{change}", "changes that the filters keep, of items of no entity")
-	f.pipeline = metric.WithAttributeSet(attribute.NewSet(attribute.String("pipeline", a.cfg.Name)))
+	f.labels = metric.WithAttributeSet(attribute.NewSet(attribute.String("pipeline", a.cfg.Name)))
 	return f, k.Err()
 }
 
@@ -47,7 +47,7 @@ func (a *assembly) newNoEntity(es *entity.Set) (noEntity, error) {
 func (f noEntity) Check(c *record.Change) (pipeline.Verdict, error) {
 	if e, err := f.entities.Of(rules.LatestImage(c)); e == nil && err == nil {
 		f.n.Add(1)
-		f.counter.Add(context.Background(), 1, f.pipeline)
+		f.counter.Add(context.Background(), 1, f.labels)
 	}
 	return pipeline.Verdict{}, nil
 }

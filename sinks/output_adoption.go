@@ -53,7 +53,7 @@ func Adopt(
 	}
 	var all []Adoption
 	for _, s := range cfg.Sinks {
-		if !isCompared(s, names) {
+		if !isSelected(s, names) {
 			continue
 		}
 		a, err := m.inspectOutput(ctx, cfg, s, stores)
@@ -112,45 +112,38 @@ func openStore(ctx context.Context, cfg *config.Config, s config.Sink, stores St
 
 // dependsOnState reports whether a sink's output is correct only together with the items in the state.
 func dependsOnState(s config.Sink) bool {
-	if s.View == nil {
-		return s.Aggregate != nil
-	}
-	guardsInTable := s.View.InPlace && s.View.RowsGuardThemselves()
-	return !guardsInTable
+	isGuardedInTable := s.View != nil && s.View.InPlace && s.View.RowsGuardThemselves()
+	return s.Aggregate != nil || s.View != nil && !isGuardedInTable
 }
 
 // inspectOutput returns the Adoption of a sink. The Adoption has no Problem if a pipeline would accept the output.
-func (m *birthRecords) inspectOutput(
+func (r *birthRecords) inspectOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
 ) (Adoption, error) {
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
 		return Adoption{}, err
 	}
-	f, err := m.find(ctx, cfg, s, store)
+	f, err := r.find(ctx, cfg, s, store)
 	f.partMissing = err != nil
 	if err == nil {
-		err = m.check(ctx, &f)
+		err = r.check(ctx, &f)
 	}
-	if err == nil && f.hasPrint {
-		a := m.adoptSettings(cfg, s, f)
-		if a.Problem != "" && f.out != nil {
-			a.Inspection, err = f.out.Inspect(ctx, false)
-		}
-		return a, err
+	if err == nil {
+		return r.adoptSettings(ctx, cfg, s, f)
 	}
-	lost, ok := errors.AsType[*state.LostError](err)
-	if !ok {
+	lost, isLost := errors.AsType[*state.LostError](err)
+	if !isLost {
 		return Adoption{}, err
 	}
 
-	a := m.newAdoption(f, lost.What)
+	a := r.newAdoption(f, lost.What)
 	if f.out != nil {
 		if a.Inspection, err = f.out.Inspect(ctx, !f.hasBirth); err != nil {
 			return a, err
 		}
 	}
-	a.decide(s)
+	r.decide(&a, s)
 	if !s.KeepsState() {
 		a.next.Stage = state.Live // an archive never waits, not even if its objects are gone
 	}
@@ -158,21 +151,26 @@ func (m *birthRecords) inspectOutput(
 }
 
 // newAdoption returns the Adoption of an output with a problem, without the decision.
-func (m *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
+func (r *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
 	return Adoption{
 		Sink: f.sink, Target: f.target, Problem: problem, Known: f.hasBirth, Recorded: f.birth,
-		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
+		StateIdentity: r.identity, StoreIdentity: f.targetID, OutputBirth: f.storedPrint.Birth, found: f,
 	}
 }
 
-// adoptSettings returns the Adoption of an output that was written under other settings. If the settings are the same,
-// the result has no Problem.
-func (m *birthRecords) adoptSettings(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
-	e := compareSettings(f.print, fingerprintOf(cfg, s))
-	if e == nil {
-		return Adoption{}
+// adoptSettings returns the Adoption of an output that was written under other settings. If the settings are the same
+// or are not stored, the result has no Problem.
+func (r *birthRecords) adoptSettings(
+	ctx context.Context, cfg *config.Config, s config.Sink, f foundOutput,
+) (a Adoption, err error) {
+	if !f.hasPrint {
+		return Adoption{}, nil
 	}
-	a := m.newAdoption(f, e.changeText())
+	e := compareSettings(f.storedPrint, fingerprintOf(cfg, s))
+	if e == nil {
+		return Adoption{}, nil
+	}
+	a = r.newAdoption(f, e.changeText())
 	a.next, a.settings = f.birth, true
 	isIndexTemplate := s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")
 	switch {
@@ -187,7 +185,10 @@ func (m *birthRecords) adoptSettings(cfg *config.Config, s config.Sink, f foundO
 		a.Accepting = "rows and documents stay as they are until their items change, or `tablewake audit --repair` fixes them. If the new settings only fix what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
 			"If they move what did not fail, fill another sink instead: an item may stay at its former place, too"
 	}
-	return a
+	if f.out != nil {
+		a.Inspection, err = f.out.Inspect(ctx, false)
+	}
+	return a, err
 }
 
 // outputBirths returns the births of the entries in the output, sorted.
@@ -207,24 +208,24 @@ func comparesVersions(setting string) bool {
 	return setting == "view.tombstones" || setting == "source.kinesis" || strings.HasSuffix(setting, ".mode")
 }
 
-// decide sets Accepting or Refused, and next.
-func (a *Adoption) decide(s config.Sink) {
+// decide sets a.Accepting or a.Refused, and a.next.
+func (r *birthRecords) decide(a *Adoption, s config.Sink) {
 	births := a.outputBirths()
 	a.next = a.Recorded
 	switch {
 	case len(births) == 0:
 		a.renews = true
-		a.next = state.NewBirth(a.Sink, a.Target, time.Now())
+		a.next = r.newBirth(a.Sink, a.Target)
 		if a.Recorded.Stage != state.Live {
 			a.next.Stage = state.Waiting // the filled content is gone
 		}
 		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
 		return
 	case len(births) > 1:
-		a.Refused = fmt.Sprintf("the output has %d births: it does not belong to one state. %s", len(births), startOver)
+		a.Refused = fmt.Sprintf("the output has %d births: it does not belong to one state. %s", len(births), startOverAdvice)
 		return
 	case births[0] == "":
-		a.Refused = "the output has no birth: it does not belong to one state. " + startOver
+		a.Refused = "the output has no birth: it does not belong to one state. " + startOverAdvice
 		return
 	}
 
@@ -239,7 +240,7 @@ func (a *Adoption) decide(s config.Sink) {
 		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. If it is older, the changes since then are missing: replay them"
 	case dependsOnState(s):
 		a.Refused = "the output has the birth " + births[0] +
-			", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOver
+			", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOverAdvice
 	default:
 		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // 1970, because the time of the birth is unknown
 		a.next.ID = births[0]
@@ -247,10 +248,10 @@ func (a *Adoption) decide(s config.Sink) {
 	}
 }
 
-const startOver = "Delete the output, run this command again, and fill the sink by tablewake backfill --archive, with the whole history. Or give the sink another name and another place, and fill it there"
+const startOverAdvice = "Delete the output, run this command again, and fill the sink by tablewake backfill --archive, with the whole history. Or give the sink another name and another place, and fill it there"
 
 // accept records one output in the state, and in the fingerprint that is stored beside the output.
-func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
+func (r *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {
 	if a.Refused != "" {
 		return errs.Errorf("%s", redact.Safe(a.Refused))
 	}
@@ -260,39 +261,45 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 		return err
 	}
 	if a.settings {
-		return m.acceptSettings(ctx, s, store, a)
+		return r.acceptSettings(ctx, s, store, a)
 	}
 
 	isNewOutput := a.renews && a.next.ID != a.Recorded.ID
 	next := a.next
-	next.State, next.Store, next.Begun = m.identity, a.StoreIdentity, !isNewOutput
+	next.State, next.Store, next.Begun = r.identity, a.StoreIdentity, !isNewOutput
 	if a.renews && a.found.out != nil {
 		if err := a.found.out.Forget(ctx); err != nil {
 			return err
 		}
 	}
 	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasPrint || next.Begun) {
-		print := a.found.print
-		if a.renews || !a.found.hasPrint {
-			print = fingerprintOf(cfg, s)
-		}
-		print.Birth = next.ID
-		if err := prints.SetFingerprint(ctx, print); err != nil {
+		if err := prints.SetFingerprint(ctx, a.printWith(next.ID, fingerprintOf(cfg, s))); err != nil {
 			return err
 		}
 	}
-	return m.storeAdopted(ctx, a, next)
+	return r.storeAdopted(ctx, a, next)
+}
+
+// printWith returns the fingerprint of the accepted output, with a birth. The settings stay as they are stored, unless
+// there are none or the output begins again: then they are those of current, the file's.
+func (a *Adoption) printWith(birth string, current state.Fingerprint) state.Fingerprint {
+	p := a.found.storedPrint
+	if a.renews || !a.found.hasPrint {
+		p = current
+	}
+	p.Birth = birth
+	return p
 }
 
 // storeAdopted stores the birth of an adopted output. It returns an error if the stored birth has changed since it was
 // read.
-func (m *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state.Birth) (err error) {
+func (r *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state.Birth) (err error) {
 	var stored bool
 	if a.Known {
-		stored, err = m.births.SetBirth(ctx, a.Recorded, next)
+		stored, err = r.births.SetBirth(ctx, a.Recorded, next)
 	} else {
 		var current state.Birth
-		current, err = m.births.RecordBirth(ctx, next)
+		current, err = r.births.RecordBirth(ctx, next)
 		stored = current == next
 	}
 	if err == nil && !stored {
@@ -302,13 +309,13 @@ func (m *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state
 }
 
 // acceptSettings records that an output continues under the settings of the file.
-func (m *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store any, a *Adoption) error {
-	p := a.found.print
+func (r *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store any, a *Adoption) error {
+	p := a.found.storedPrint
 	p.Settings = s.Settings
 	if a.found.movedFrom != "" {
 		next := a.next
 		next.Target, next.Store = a.Target, a.StoreIdentity
-		if _, err := m.births.RecordBirth(ctx, next); err != nil {
+		if _, err := r.births.RecordBirth(ctx, next); err != nil {
 			return err
 		}
 	}

@@ -127,14 +127,14 @@ func readBirths(ctx context.Context, births state.Births, readBefore string) (*b
 
 // foundOutput is a sink's output as it is now, and its birth in the state.
 type foundOutput struct {
-	sink     string
-	target   string
-	birth    state.Birth
-	hasBirth bool              // the state has a birth of the output
-	out      state.Output      // nil: the store cannot inspect the output
-	store    string            // identity of the target
-	print    state.Fingerprint // settings that shaped the output, as stored beside it
-	hasPrint bool              // print was found
+	sink        string
+	target      string
+	birth       state.Birth
+	hasBirth    bool              // the state has a birth of the output
+	out         state.Output      // nil: the store cannot inspect the output
+	targetID    string            // identity of the target
+	storedPrint state.Fingerprint // settings that shaped the output, as stored beside it
+	hasPrint    bool              // storedPrint was found
 	// partMissing means that the output could not be read completely, because a part of it is missing
 	partMissing bool
 
@@ -143,30 +143,30 @@ type foundOutput struct {
 }
 
 // find returns what the store and the state know about the output of a sink.
-func (m *birthRecords) find(
+func (r *birthRecords) find(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any,
 ) (f foundOutput, err error) {
 	f = foundOutput{sink: s.Name, target: Target(s)}
-	f.birth, f.hasBirth = m.stored[outputKey{f.sink, f.target}]
+	f.birth, f.hasBirth = r.stored[outputKey{f.sink, f.target}]
 	if prints, ok := store.(state.Fingerprints); ok {
-		if f.print, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
+		if f.storedPrint, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
 			return f, err
 		}
 	}
-	if !f.hasBirth && f.print.Birth != "" {
-		m.findMoved(&f)
+	if !f.hasBirth && f.storedPrint.Birth != "" {
+		r.findMoved(&f)
 	}
 	if outputs, ok := store.(Outputs); ok {
 		f.out = outputs.Output(OutputRef(cfg, s))
-		f.store, err = f.out.Identity(ctx)
+		f.targetID, err = f.out.Identity(ctx)
 	}
 	return f, err
 }
 
 // findMoved sets the birth of an output that the sink wrote to another target.
-func (m *birthRecords) findMoved(f *foundOutput) {
-	for _, b := range m.stored {
-		if b.Sink == f.sink && b.ID == f.print.Birth {
+func (r *birthRecords) findMoved(f *foundOutput) {
+	for _, b := range r.stored {
+		if b.Sink == f.sink && b.ID == f.storedPrint.Birth {
 			f.birth, f.hasBirth, f.movedFrom = b, true, b.Target
 			return
 		}
@@ -174,11 +174,11 @@ func (m *birthRecords) findMoved(f *foundOutput) {
 }
 
 // check returns a [state.LostError] if an output and the state do not belong together.
-func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
+func (r *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	if f.hasBirth {
-		return m.checkRecorded(ctx, f)
+		return r.checkRecorded(ctx, f)
 	}
-	return m.checkUnrecorded(ctx, f)
+	return r.checkUnrecorded(ctx, f)
 }
 
 // lost returns the error of an output that does not belong to the state.
@@ -187,24 +187,24 @@ func (f *foundOutput) lost(format string, args ...any) error {
 }
 
 // checkRecorded returns a [state.LostError] if an output is not the output that the birth in the state describes.
-func (m *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error {
+func (r *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error {
 	switch b := f.birth; {
 	case !b.Begun: // nothing was written yet
 		return nil
-	case b.State != m.identity:
+	case b.State != r.identity:
 		return f.lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged",
-			quoteID(b.State), quoteID(m.identity))
-	case f.movedFrom != "": // compareSettings reports the other target
+			quoteID(b.State), quoteID(r.identity))
+	case f.movedFrom != "": // the birth describes the former target. compareSettings reports the new one
 		return nil
-	case f.store != b.Store:
+	case f.targetID != b.Store:
 		return f.lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged",
-			targetText(f.target), quoteID(b.Store), quoteID(f.store))
+			targetText(f.target), quoteID(b.Store), quoteID(f.targetID))
 	case !f.hasPrint:
 		return f.lost(
 			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", targetText(f.target), b.Made.Format(time.RFC3339))
-	case f.print.Birth != b.ID:
+	case f.storedPrint.Birth != b.ID:
 		return f.lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged",
-			targetText(f.target), quoteID(f.print.Birth), quoteID(b.ID))
+			targetText(f.target), quoteID(f.storedPrint.Birth), quoteID(b.ID))
 	case f.out == nil:
 		return nil
 	}
@@ -216,19 +216,19 @@ func (m *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error 
 }
 
 // checkUnrecorded returns a [state.LostError] if an output without a birth in the state is not new.
-func (m *birthRecords) checkUnrecorded(ctx context.Context, f *foundOutput) error {
+func (r *birthRecords) checkUnrecorded(ctx context.Context, f *foundOutput) error {
 	switch {
-	case f.print.Birth != "":
+	case f.storedPrint.Birth != "":
 		return f.lost("%s has the birth %s, and the state knows nothing of it: the state was lost",
-			targetText(f.target), quoteID(f.print.Birth))
-	case m.lostReason != "":
-		return f.lost("%s", m.lostReason)
+			targetText(f.target), quoteID(f.storedPrint.Birth))
+	case r.lostReason != "":
+		return f.lost("%s", r.lostReason)
 	case f.out == nil:
 		return nil
 	}
 	// If the state has births of other sinks, it was not lost, and this sink is new. Then a partial look at the output
 	// is enough.
-	inspection, err := f.out.Inspect(ctx, len(m.stored) == 0)
+	inspection, err := f.out.Inspect(ctx, len(r.stored) == 0)
 	if err != nil || inspection.Total() == 0 {
 		return err
 	}
@@ -247,59 +247,53 @@ func quoteID(id string) string {
 // ensureBirth checks an output, and sets f.birth to its birth. If the state has no birth of the output, ensureBirth
 // records a new one. If the pipeline has written before, a new output has missed changes. If fillable is true, the new
 // output then waits for a backfill.
-func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
-	err := m.check(ctx, f)
-	if err != nil && !f.hasBirth {
-		// Another process may have recorded a birth since the births were read.
-		var findErr error
-		if f.birth, f.hasBirth, findErr = state.FindBirth(ctx, m.births, f.sink, f.target); findErr != nil {
-			return findErr
-		}
-		if f.hasBirth {
-			recorded := *f
-			// the other process stores the fingerprint before it writes
-			recorded.hasPrint, recorded.print.Birth = true, f.birth.ID
-			return m.check(ctx, &recorded)
-		}
-	}
-	if err != nil || f.hasBirth {
+func (r *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
+	err := r.check(ctx, f)
+	if f.hasBirth {
 		return err
 	}
-	b := state.NewBirth(f.sink, f.target, time.Now())
-	b.State, b.Store = m.identity, f.store
-	if fillable && m.started {
+	if err != nil {
+		return r.checkRecordedMeanwhile(ctx, f, err)
+	}
+	b := r.newBirth(f.sink, f.target)
+	b.State, b.Store = r.identity, f.targetID
+	if fillable && r.started {
 		b.Stage = state.Waiting
 	}
 	b.Fresh = fillable && b.Stage == state.Live
-	f.birth, err = m.births.RecordBirth(ctx, b)
+	f.birth, err = r.births.RecordBirth(ctx, b)
 	return err
+}
+
+// checkRecordedMeanwhile checks an output again if another process has recorded its birth since the births were read.
+// Otherwise it returns unrecordedErr, the error of an output without a birth.
+func (r *birthRecords) checkRecordedMeanwhile(ctx context.Context, f *foundOutput, unrecordedErr error) (err error) {
+	if f.birth, f.hasBirth, err = state.FindBirth(ctx, r.births, f.sink, f.target); err != nil {
+		return err
+	}
+	if !f.hasBirth {
+		return unrecordedErr
+	}
+	recorded := *f
+	// the other process stores the fingerprint before it writes
+	recorded.hasPrint, recorded.storedPrint.Birth = true, f.birth.ID
+	return r.check(ctx, &recorded)
 }
 
 // markBegun records that the sink begins to write to an output. The fingerprint with the birth must be stored before
 // that.
-func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
-	if m == nil || f.birth.Begun {
+func (r *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
+	if f.birth.Begun {
 		return nil
 	}
-	for {
-		begun := f.birth
-		begun.State, begun.Store, begun.Begun = m.identity, f.store, true
-		stored, done, err := setBirth(ctx, m.births, f.birth, begun)
-		if err != nil || done {
-			return err
+	stored, _, err := updateBirth(ctx, r.births, f.birth, func(b *state.Birth) {
+		if !b.Begun {
+			b.State, b.Store, b.Begun = r.identity, f.targetID, true
 		}
-		if stored == withStageOf(begun, stored) {
-			return nil // another process marked it
-		}
-		if stored != withStageOf(f.birth, stored) {
-			return pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
-		}
-		f.birth = stored // a backfill changed the stage since the birth was read
+	})
+	isOurs := stored.ID == f.birth.ID && stored.State == r.identity && stored.Store == f.targetID
+	if err == nil && !isOurs {
+		err = pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
 	}
-}
-
-// withStageOf returns b with the stage, Fresh and LeftOut of another birth.
-func withStageOf(b, other state.Birth) state.Birth {
-	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil = other.Stage, other.Floor, other.Stream, other.Run, other.ReadUntil
-	return withNotesOf(b, other)
+	return err
 }

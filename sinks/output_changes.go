@@ -20,13 +20,11 @@ type OutputChange struct {
 	Birth  state.Birth // recorded identity of the output; zero if the state has none
 
 	Settings []SettingChange // settings that differ, for a changed sink
-	// Problem says why a start would be refused although no setting differs, and what to do. It is "" if there is no
-	// such reason
+	// Problem says why a start is refused for another reason than settings, and what to do; "" if it is not
 	Problem string
 
 	CanBeFilled bool // a backfill can fill the sink
-	// WaitsForBackfill means that the sink is added or changed and has missed changes. From its next start on it waits
-	// for a backfill
+	// WaitsForBackfill means that the sink has missed changes: after its next start it waits for a backfill
 	WaitsForBackfill bool
 	// TakesSettings means that the sink is changed and its output is empty. So the sink takes the new settings at its
 	// next start
@@ -65,7 +63,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	}
 	var all []OutputChange
 	for _, s := range cfg.Sinks {
-		if !isCompared(s, names) {
+		if !isSelected(s, names) {
 			continue
 		}
 		c, err := m.compareOutput(ctx, cfg, s, stores)
@@ -80,17 +78,17 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	return append(all, m.removedOutputs(all)...), nil
 }
 
-// isCompared reports whether the output of a sink is compared. names has the sinks to compare; if it is empty, all
-// sinks are compared. A Go sink has no output to compare.
-func isCompared(s config.Sink, names []string) bool {
+// isSelected reports whether names has the sink, or is empty. A Go sink is never selected, because it has no output to
+// compare.
+func isSelected(s config.Sink, names []string) bool {
 	isNamed := len(names) == 0 || slices.Contains(names, s.Name)
 	return s.Custom == nil && isNamed
 }
 
 // removedOutputs returns the recorded outputs that belong to no sink of the file, sorted. inFile has the outputs of the
 // file's sinks.
-func (m *birthRecords) removedOutputs(inFile []OutputChange) (removed []OutputChange) {
-	for _, b := range m.stored {
+func (r *birthRecords) removedOutputs(inFile []OutputChange) (removed []OutputChange) {
+	for _, b := range r.stored {
 		isInFile := slices.ContainsFunc(inFile, func(c OutputChange) bool {
 			isSameOutput := c.Target == b.Target || c.Birth == b
 			return c.Sink == b.Sink && isSameOutput
@@ -123,56 +121,61 @@ func addedOutput(s config.Sink) OutputChange {
 }
 
 // compareOutput compares one sink with its output.
-func (m *birthRecords) compareOutput(
+func (r *birthRecords) compareOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
 ) (OutputChange, error) {
 	c := addedOutput(s)
-	birth, known := m.stored[outputKey{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
 		return c, err
 	}
-	f, err := m.find(ctx, cfg, s, store)
-	if err == nil && (known || f.hasBirth || f.hasPrint) {
-		err = m.check(ctx, &f)
+	f, err := r.find(ctx, cfg, s, store)
+	if err == nil && (f.hasBirth || f.hasPrint) {
+		err = r.check(ctx, &f)
 		c.Birth = f.birth
 	}
 
+	birth, isKnown := r.stored[outputKey{c.Sink, c.Target}] // f.birth of a moved output has its former target
+	hasNoOutput := !isKnown && state.IsPermanent(err)
 	lost, isLost := errors.AsType[*state.LostError](err)
-	hasNoOutput := err != nil && !known && state.IsPermanent(err)
 	switch {
 	case isLost:
 		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
-	case hasNoOutput:
-	case err != nil:
+	case err != nil && !hasNoOutput:
 		return c, err
-	case f.hasPrint:
-		changed := compareSettings(f.print, fingerprintOf(cfg, s))
-		if changed == nil {
-			c.Kind = Unchanged
-			break
+	case err == nil && f.hasPrint:
+		if changed := compareSettings(f.storedPrint, fingerprintOf(cfg, s)); changed != nil {
+			return c, c.setChanged(ctx, cfg, s, store, f, changed)
 		}
-		c.Kind = Changed
-		for _, name := range changed.Settings {
-			c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
-		}
-		needsBackfill := missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
-		c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
-		c.WaitsForBackfill = c.TakesSettings && needsBackfill
-		return c, err
-	case f.hasBirth && f.birth.Begun:
 		c.Kind = Unchanged
+	case err == nil && f.birth.Begun:
+		c.Kind = Unchanged
+	default:
+		c.WaitsForBackfill = c.CanBeFilled && r.started && !f.hasBirth // a birth without output was adopted
 	}
-	c.WaitsForBackfill = c.Kind == Added && c.CanBeFilled && m.started
 	if c.CanBeFilled && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
-		c.LeftThere = m.leftAt(cfg, c.Target)
+		c.LeftThere = r.leftAt(cfg, c.Target)
 	}
 	return c, nil
 }
 
+// setChanged describes an output that was written under other settings.
+func (c *OutputChange) setChanged(
+	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed *ChangedError,
+) (err error) {
+	c.Kind = Changed
+	for _, name := range changed.Settings {
+		c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
+	}
+	needsBackfill := missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
+	c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
+	c.WaitsForBackfill = c.TakesSettings && needsBackfill
+	return err
+}
+
 // leftAt returns the names of the sinks that have written to a target and that no longer have this target in the file.
-func (m *birthRecords) leftAt(cfg *config.Config, target string) (names []string) {
-	for _, b := range m.stored {
+func (r *birthRecords) leftAt(cfg *config.Config, target string) (names []string) {
+	for _, b := range r.stored {
 		if b.Target == target && b.Begun && b.Stage != state.Waiting && !hasOutput(cfg, b) {
 			names = append(names, b.Sink)
 		}

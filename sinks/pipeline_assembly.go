@@ -80,24 +80,10 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	}
 	a.options.Name, a.options.Decoder = cfg.Name, Decoder(cfg)
 	a.options.Accept = acceptSource(cfg, a.options.Live)
-	a.options.Filters = []pipeline.Filter{OwnWrites(cfg.Name)}
-	if cfg.Source.Kinesis != "" {
-		a.options.Filters = append(a.options.Filters, otherTable(cfg.Source.Tables[0].Name))
+	if err := a.addFilters(); err != nil {
+		return nil, err
 	}
-	for _, f := range cfg.Filters {
-		a.options.Filters = append(a.options.Filters, a.filter(f.Filter))
-	}
-	if es := cfg.EntitySet(); es != nil && a.noEntity != nil {
-		f, err := a.newNoEntity(es)
-		if err != nil {
-			return nil, err
-		}
-		a.options.Filters = append(a.options.Filters, f)
-	}
-	if a.backfill != nil && a.backfill.Narrowing != nil {
-		a.options.Filters = append(a.options.Filters, rules.Keep("narrowing", a.backfill.Narrowing))
-	}
-	if err := a.openState(ctx); err != nil {
+	if err := a.openState(ctx); err != nil { // routes need the births
 		return nil, err
 	}
 	err := errors.Join(a.checkFilters(), a.addDetectors(), a.addRoutes(ctx), a.addTypedRoutes(),
@@ -109,10 +95,33 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	if err != nil {
 		return nil, err
 	}
-	if err := a.record(ctx); err != nil {
+	if err := a.storeOutputs(ctx); err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+// addFilters adds the filters that precede the routes.
+func (a *assembly) addFilters() error {
+	filters := []pipeline.Filter{OwnWrites(a.cfg.Name)}
+	if a.cfg.Source.Kinesis != "" {
+		filters = append(filters, otherTable(a.cfg.Source.Tables[0].Name))
+	}
+	for _, f := range a.cfg.Filters {
+		filters = append(filters, a.filter(f.Filter))
+	}
+	if es := a.cfg.EntitySet(); es != nil && a.noEntity != nil {
+		f, err := a.newNoEntity(es)
+		if err != nil {
+			return err
+		}
+		filters = append(filters, f)
+	}
+	if a.backfill != nil && a.backfill.Narrowing != nil {
+		filters = append(filters, rules.Keep("narrowing", a.backfill.Narrowing))
+	}
+	a.options.Filters = filters
+	return nil
 }
 
 // Decoder returns the options that turn records of cfg's tables into changes. If cfg names the stream of its only
@@ -134,7 +143,7 @@ func (a *assembly) addDetectors() error {
 	for _, spec := range a.cfg.Detectors {
 		d, err := a.newDetector(spec)
 		if err != nil {
-			errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, err))
+			errs = append(errs, a.atLine(spec.Line, "detect."+spec.Name, err))
 			continue
 		}
 		a.options.Detectors = append(a.options.Detectors, pipeline.NamedDetector{Name: spec.Name, Detector: d})
@@ -175,7 +184,7 @@ func (a *assembly) addRoutes(ctx context.Context) error {
 		}
 		r, err := a.newRoute(ctx, spec)
 		if err != nil {
-			errs = append(errs, a.fail(spec.Line, "sinks."+spec.Name, err))
+			errs = append(errs, a.atLine(spec.Line, "sinks."+spec.Name, err))
 			continue
 		}
 		a.options.Routes = append(a.options.Routes, r)
@@ -198,7 +207,7 @@ func (a *assembly) openDeadLetters(ctx context.Context) error {
 		if spec != nil {
 			line = spec.Line
 		}
-		return a.fail(line, "dead_letters", err)
+		return a.atLine(line, "dead_letters", err)
 	}
 	a.options.DeadLetters = letters
 	if letters != nil && spec != nil && spec.BlockUndecodable {
@@ -218,7 +227,7 @@ func (a *assembly) openState(ctx context.Context) (err error) {
 		if a.cfg.State != nil {
 			line = a.cfg.State.Line
 		}
-		return a.fail(line, "state", err)
+		return a.atLine(line, "state", err)
 	}
 	return nil
 }
@@ -240,8 +249,8 @@ func (a *assembly) setQuarantine() error {
 	return nil
 }
 
-// fail adds the position in the file to an error.
-func (a *assembly) fail(line int, field string, err error) error {
+// atLine adds the position in the file to an error.
+func (a *assembly) atLine(line int, field string, err error) error {
 	return fmt.Errorf("%s:%d: %s: %w", a.cfg.File, line, field, err)
 }
 

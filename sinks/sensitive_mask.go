@@ -68,7 +68,7 @@ func (a *assembly) protectSensitive(s config.Sink, sink pipeline.Sink) pipeline.
 		return sink
 	}
 	return keyRefuser{forwarder{sink}, hidden, func(attribute string) error {
-		return pipeline.Fatal(a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
+		return pipeline.Fatal(a.atLine(s.Line, "sinks."+s.Name, errs.Errorf(
 			"the key attribute %s is sensitive, and %s the keys of items: name it in allow_sensitive%s", attribute, keyHolder,
 			alternative)))
 	}}

@@ -76,11 +76,10 @@ func setting(settings map[string]string, name string) string {
 // identity) are stored after all sinks are assembled.
 type opened struct {
 	foundOutput
-	spec  config.Sink
-	print state.Fingerprint
-	store state.Fingerprints
-	// changed has settings that differ and are accepted because the output is empty. It is nil if no settings differ
-	changed *ChangedError
+	spec     config.Sink
+	newPrint state.Fingerprint // fingerprint of the settings in the file; storedPrint is the stored one
+	prints   state.Fingerprints
+	changed  *ChangedError // the settings that differ; nil if none do. They are accepted, because the output is empty
 
 	// replaces is the stored birth, if replaceBirth has set a new birth that will replace it. Otherwise replaces is
 	// zero
@@ -116,8 +115,7 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 
 // openFingerprinted opens the store of a sink. It refuses an output that was written under other settings than those of
 // the file, and an output of another state. It returns the birth of the output. The birth is zero if the file names no
-// state. If the store keeps no fingerprints (for example a store of [PlanOnly]), the birth has only the ID that
-// [BornAs] sets.
+// state. Without fingerprints (as with [PlanOnly]), the birth has only the ID that [BornAs] sets.
 func openFingerprinted[T any](
 	ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error),
 ) (store T, birth state.Birth, err error) {
@@ -142,49 +140,46 @@ func openFingerprinted[T any](
 func (a *assembly) openOutput(
 	ctx context.Context, s config.Sink, store any, prints state.Fingerprints,
 ) (_ state.Birth, err error) {
-	o := opened{spec: s, store: prints, print: fingerprintOf(a.cfg, s)}
+	o := opened{spec: s, prints: prints, newPrint: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
-		o.foundOutput.print, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
+		o.storedPrint, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
 	} else {
 		o.foundOutput, err = a.births.find(ctx, a.cfg, s, store)
 	}
 	if err != nil {
 		return state.Birth{}, err
 	}
-	needsBackfill := false
+	missedNothing := false
 	if o.hasPrint {
-		if needsBackfill, err = a.acceptSettings(ctx, &o, store); err != nil {
+		if missedNothing, err = a.acceptSettings(ctx, &o, store); err != nil {
 			return state.Birth{}, err
 		}
 	}
 	if a.births != nil {
-		missedNothing := o.changed != nil && !needsBackfill // under the former settings
-		fillable := CanBeFilled(s) && !missedNothing
-		if err := a.births.ensureBirth(ctx, &o.foundOutput, fillable); err != nil {
+		if err := a.births.ensureBirth(ctx, &o.foundOutput, CanBeFilled(s) && !missedNothing); err != nil {
 			return state.Birth{}, err
 		}
 	}
-	o.print.Birth = o.birth.ID
+	o.newPrint.Birth = o.birth.ID
 	a.opened = append(a.opened, o)
 	return o.birth, nil
 }
 
 // acceptSettings compares the fingerprint of an output with the file. It returns an error if the output has another
-// generation, or cannot take the settings of the file. needsBackfill reports that the output needs a backfill under its
-// new settings.
-func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (needsBackfill bool, err error) {
-	storedPrint := o.foundOutput.print
+// generation, or cannot take the settings of the file. missedNothing means that the output takes new settings, and that
+// the former ones left out no change that it needs.
+func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (missedNothing bool, err error) {
 	switch {
-	case storedPrint.Generation > Generation:
+	case o.storedPrint.Generation > Generation:
 		return false, errs.Errorf(
 			"what it holds is of generation %d, and this program writes generation %d: use the newer program",
-			storedPrint.Generation, Generation)
-	case storedPrint.Generation < Generation:
+			o.storedPrint.Generation, Generation)
+	case o.storedPrint.Generation < Generation:
 		return false, errs.Errorf(
 			"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-				"and fill it: `tablewake backfill`", storedPrint.Generation, Generation)
+				"and fill it: `tablewake backfill`", o.storedPrint.Generation, Generation)
 	}
-	if o.changed = compareSettings(storedPrint, o.print); o.changed == nil {
+	if o.changed = compareSettings(o.storedPrint, o.newPrint); o.changed == nil {
 		return false, nil
 	}
 	if a.births != nil {
@@ -194,22 +189,22 @@ func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (ne
 	if err != nil || !taken {
 		return false, cmp.Or[error](err, o.changed)
 	}
-	needsBackfill = missedChanges(o.spec, o.foundOutput, o.changed.Settings)
+	needsBackfill := missedChanges(o.spec, o.foundOutput, o.changed.Settings)
 	switch {
 	case o.movedFrom != "": // the sink begins a new output at the new target
-		o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, store: o.foundOutput.store}
+		o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, targetID: o.targetID}
 	case needsBackfill:
 		a.births.beginAgain(o)
 	}
-	return needsBackfill, nil
+	return !needsBackfill, nil
 }
 
 // publishesNothing reports whether s is a suppressed notify sink. Its output is not recorded as begun, so its settings
 // can still change.
 func (a *assembly) publishesNothing(s config.Sink) bool { return s.Notify != nil && a.suppress != "" }
 
-// record stores the fingerprints and births of new outputs, before the pipeline writes anything.
-func (a *assembly) record(ctx context.Context) error {
+// storeOutputs stores the fingerprints and births of new outputs, before the pipeline writes anything.
+func (a *assembly) storeOutputs(ctx context.Context) error {
 	if err := a.checkAddedSinks(); err != nil {
 		return err
 	}
@@ -233,24 +228,28 @@ func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
 			return err
 		}
 	}
-	hasNewBirth := a.births != nil && o.foundOutput.print.Birth != o.print.Birth
+	hasNewBirth := a.births != nil && o.storedPrint.Birth != o.newPrint.Birth
 	if !o.hasPrint || o.changed != nil || hasNewBirth {
-		if err := o.store.SetFingerprint(ctx, o.print); err != nil {
+		if err := o.prints.SetFingerprint(ctx, o.newPrint); err != nil {
 			return err
 		}
 	}
-	if !a.publishesNothing(o.spec) {
+	if a.births != nil && !a.publishesNothing(o.spec) {
 		if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
 			return err
 		}
 	}
-	if o.changed == nil {
-		return nil
+	if o.changed != nil {
+		a.warnOfTakenSettings(ctx, o)
 	}
+	return nil
+}
+
+// warnOfTakenSettings logs that an empty output takes new settings.
+func (a *assembly) warnOfTakenSettings(ctx context.Context, o *opened) {
 	text := "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out"
 	if o.birth.Stage == state.Waiting {
 		text = "the sink holds nothing, takes the settings of the file, and waits: the former ones left out changes that it may need"
 	}
 	a.logWarning(ctx, text, slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
-	return nil
 }

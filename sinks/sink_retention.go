@@ -40,8 +40,8 @@ func (a *assembly) rowRetention(
 }
 
 // sinkRetention returns the retention of a store. If the output began after the store was born, Born in the result is
-// the time when the output began. Before that time the store cannot have forgotten anything of the output. With
-// [Rebuild] it returns notEmpty if the output is not empty. isEmpty is nil if the store forgets nothing.
+// the time when the output began. Before that time the store had nothing of the output to forget. With [Rebuild] it
+// returns notEmpty if the output is not empty. isEmpty is nil if the store forgets nothing.
 func (a *assembly) sinkRetention(
 	ctx context.Context, store any, birth state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error,
 ) (state.Retention, error) {

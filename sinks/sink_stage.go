@@ -60,7 +60,7 @@ func (a *assembly) checkBackfill() error {
 		if !known {
 			refused = append(refused, errs.Errorf("%s: the backfill names %q, and no sink has that name", a.cfg.File, name))
 		} else if err := CheckNamed(s); err != nil {
-			refused = append(refused, a.fail(s.Line, "sinks."+name, err))
+			refused = append(refused, a.atLine(s.Line, "sinks."+name, err))
 		}
 	}
 	return errors.Join(refused...)
@@ -170,6 +170,6 @@ func (a *assembly) checkAddedSinks() error {
 		return nil
 	}
 	s := a.opened[added].spec
-	return a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
+	return a.atLine(s.Line, "sinks."+s.Name, errs.Errorf(
 		"the pipeline has written before, and this sink missed it: the state remembers that a sink waits until it is filled, and the file has none: add state: {table: NAME}, or backfill: none to the sink, if it should begin with the changes from now on"))
 }

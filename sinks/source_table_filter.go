@@ -14,8 +14,8 @@ import (
 // acceptSource returns a check that a change comes from the source that the file names. A Lambda function, for example,
 // may receive other records by mistake. If the file names the table's own stream, the check refuses changes of a
 // Kinesis stream. If the file names a Kinesis stream, it refuses changes of the table's own stream. The version of a
-// change of a Kinesis stream is a time, and it is above every version of the table's own stream. So after one wrong
-// record, all later changes of its item would look old. If live is true and the file names the table's own stream, the
+// change of a Kinesis stream is a time, and it is above every version of the table's own stream. So one wrong record
+// would make all later changes of its item look old. If live is true and the file names the table's own stream, the
 // check also refuses changes of another table, because items of two tables may have the same keys. If live is false,
 // the check accepts them, because a saved record may come from a table with another name.
 func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {

@@ -100,7 +100,7 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	var selected []int
 	for i := range ds {
-		write, err := s.isWritten(birth, &ds[i])
+		write, err := s.letsThrough(birth, &ds[i])
 		failed.Add(i, err)
 		if write {
 			selected = append(selected, i)
@@ -109,35 +109,9 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return s.writeSelected(ctx, ds, selected, failed)
 }
 
-// writeSelected writes some of the deliveries ds. selected has the indexes of these deliveries. failed has the errors
-// of the other deliveries.
-func (f forwarder) writeSelected(
-	ctx context.Context, ds []pipeline.Delivery, selected []int, failed pipeline.BatchError,
-) error {
-	switch len(selected) {
-	case len(ds):
-		return f.Write(ctx, ds)
-	case 0:
-		return failed.OrNil()
-	}
-	written := make([]pipeline.Delivery, len(selected))
-	for n, i := range selected {
-		written[n] = ds[i]
-	}
-	writeFailed, err := pipeline.FailuresOf(f.Write(ctx, written), len(written))
-	if err != nil {
-		return err // all fail, and the pipeline writes each of them again
-	}
-	for n, i := range selected {
-		ds[i].Outcome, ds[i].Reason = written[n].Outcome, written[n].Reason
-		failed.Add(i, writeFailed[n])
-	}
-	return failed.OrNil()
-}
-
-// isWritten reports whether a delivery is to be written. If not, it sets the outcome, or returns the error that the
-// delivery fails with.
-func (s *stagedSink) isWritten(birth state.Birth, d *pipeline.Delivery) (bool, error) {
+// letsThrough reports whether the stage lets a delivery be written. If not, it sets the outcome, or returns the error
+// that the delivery fails with.
+func (s *stagedSink) letsThrough(birth state.Birth, d *pipeline.Delivery) (bool, error) {
 	created := d.Change.Time
 	isBeforeFloor := !created.IsZero() && created.Before(birth.Floor) && !d.Change.FromSnapshot()
 	switch {

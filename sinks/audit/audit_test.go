@@ -342,7 +342,7 @@ func TestHeld(t *testing.T) {
 	fill(w)
 	w.put("P1", `"Shelf":{"S":"S1"},"Name":{"S":"N1"},"Price":{"S":"none"}`) // this price cannot be added
 	s := w.open(audit.Options{CommandFlags: "-c tablewake.yaml --local out"})["shelves"]
-	fs, err := s.Compare(t.Context(), w.snapshot("P1"), nil)
+	fs, err := s.Compare(t.Context(), w.snapshotOf("P1"), nil)
 	if err != nil || len(fs) != 1 || fs[0].Verdict != audit.Held || fs[0].Underlying != audit.Skipped || fs[0].Command != "tablewake redrive -c tablewake.yaml --local out --list --sink shelves" {
 		t.Errorf("an item with a dead letter: %+v, %v", fs, err)
 	}

@@ -19,7 +19,7 @@ func appendCanonicalDocument(dst, doc []byte) ([]byte, error) {
 	if j.cursor.Peek() != '{' {
 		return dst, errs.New("the document is not a JSON object")
 	}
-	j.object(reservedField)
+	j.appendObject(reservedField)
 	if j.cursor.Failed() {
 		return dst, errs.New("the document is not valid JSON")
 	}
@@ -48,7 +48,7 @@ type canonicalJSON struct {
 func (j *canonicalJSON) appendValue() {
 	switch j.cursor.Peek() {
 	case '{':
-		j.object("")
+		j.appendObject("")
 	case '[':
 		j.dst = append(j.dst, '[')
 		for range j.cursor.Elements() {
@@ -58,12 +58,12 @@ func (j *canonicalJSON) appendValue() {
 	case '"':
 		j.dst = appendText(append(j.dst, '"'), j.cursor.Text())
 	default:
-		j.scalar(j.cursor.Value())
+		j.appendScalar(j.cursor.Value())
 	}
 }
 
-// scalar appends a number, true, false or null.
-func (j *canonicalJSON) scalar(text []byte) {
+// appendScalar appends a number, true, false or null.
+func (j *canonicalJSON) appendScalar(text []byte) {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 {
 		return
@@ -81,8 +81,9 @@ func (j *canonicalJSON) scalar(text []byte) {
 // member is the range of one member of an object in canonicalJSON.dst.
 type member struct{ start, end int }
 
-// object appends the members of an object in the order of their bytes, without the member leftOut; "" leaves out none.
-func (j *canonicalJSON) object(leftOut string) {
+// appendObject appends the members of an object in the order of their bytes, without the member leftOut; "" leaves out
+// none.
+func (j *canonicalJSON) appendObject(leftOut string) {
 	j.dst = append(j.dst, '{')
 	first := len(j.dst)
 	var few [32]member

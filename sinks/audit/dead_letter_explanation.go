@@ -101,16 +101,14 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 	if !ok {
 		return nil // the program cannot read these dead letters
 	}
-	if r, ok := letters.(deadletter.Releaser); ok {
-		defer func() { err = errors.Join(err, r.Release(ctx)) }()
-	}
+	defer func() { err = errors.Join(err, deadletter.Release(ctx, letters)) }()
 	for letter, err := range letters.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		isOtherPipelines := letter.Pipeline != "" && letter.Pipeline != h.cfg.Name
+		isOfOtherPipeline := letter.Pipeline != "" && letter.Pipeline != h.cfg.Name
 		isWaitingClaim := letter.Class == pipeline.ClassCollision && h.sinkHasClaims(letter.Sink)
-		if !isOtherPipelines && !isWaitingClaim {
+		if !isOfOtherPipeline && !isWaitingClaim {
 			h.letters[heldKey{letter.Sink, letter.Key}]++
 		}
 	}

@@ -9,9 +9,10 @@
 // and the place have stopped changing. [Sink].Compare does this: it reads the entries of one item with their versions,
 // and returns the differences. [Sink].Repair writes the required entry, and keeps the version that was read.
 //
-// Start reading at audit_sink.go and sink_entry.go; audited_sinks.go makes the sinks. item_planner.go plans an item.
-// entry_digest.go and group_digest.go make digests. row_comparison.go and claim_comparison.go compare views,
-// contribution_comparison.go and group_comparison.go compare aggregates, and document_comparison.go compares search
-// sinks. repair_outcome.go compares an entry once more before a repair; repair_rows.go, repair_groups.go and
-// repair_documents.go write the required entries.
+// Read audit_sink.go, sink_entry.go and item_state.go first. item_state.go has the rule for a sink that may be ahead of
+// an item. audited_sinks.go opens the sinks, and item_planner.go plans an item. entry_digest.go and group_digest.go
+// make digests. row_comparison.go and claim_comparison.go compare views, contribution_comparison.go and
+// group_comparison.go compare aggregates, and document_comparison.go compares search sinks. repair_outcome.go compares
+// an entry once more before a repair. repair_rows.go, repair_groups.go and repair_documents.go write the required
+// entries.
 package audit

@@ -22,7 +22,7 @@ func (s *groupSink) storedGroups(ctx context.Context, d *digester, l state.Listi
 	}
 	return storedEntries(s.spec.Name+": groups", lister.ListGroups(ctx, s.target, s.aggregate.Values(), l),
 		func(dst []Entry, g *view.Group) ([]Entry, error) {
-			digest := d.group(g, s.unexpectedParts(g))
+			digest := d.groupDigest(g, s.unexpectedParts(g))
 			return append(dst, Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: digest}), nil
 		})
 }
@@ -49,8 +49,8 @@ func (s *groupSink) damagedAttributes(g *view.Group) []string {
 	}
 	for name := range g.Item.All() {
 		_, wanted := want[name]
-		isStoresOwn := name == s.target.PK || name == s.target.SK || strings.HasPrefix(name, reservedField)
-		if !wanted && !isStoresOwn {
+		isOfStore := name == s.target.PK || name == s.target.SK || strings.HasPrefix(name, reservedField)
+		if !wanted && !isOfStore {
 			names = append(names, name)
 		}
 	}
@@ -221,6 +221,7 @@ func (s *groupSink) sumAndCompareGroups(
 		return groups, nil
 	}
 
+	// The groups are read twice, so that a group that changed meanwhile is not compared with other contributions.
 	before, err := s.readGroups(ctx, rows)
 	if err != nil {
 		return nil, err
@@ -239,7 +240,8 @@ func (s *groupSink) sumAndCompareGroups(
 	for i := range groups {
 		g := &groups[i]
 		g.stored, g.sum = after[i], sums[rows[i]]
-		if before[i].Revision != after[i].Revision || d.group(&before[i], "") != d.group(&after[i], "") {
+		isRewritten := before[i].Revision != after[i].Revision
+		if isRewritten || d.groupDigest(&before[i], "") != d.groupDigest(&after[i], "") {
 			g.finding.Verdict, g.finding.FoundText = Busy, "the group changed while its contributions were read"
 			continue
 		}

@@ -124,9 +124,9 @@ func residue(digits string, i int) uint64 {
 	return multiply(n, scale, p)
 }
 
-// group returns the digest of a stored group. foreign describes parts that no group of the sink should have; "" if
-// there are none.
-func (d *digester) group(g *view.Group, foreign string) Digest {
+// groupDigest returns the digest of a stored group. foreign describes parts that no group of the sink should have; ""
+// if there are none.
+func (d *digester) groupDigest(g *view.Group, foreign string) Digest {
 	h := d.groupHalves(g.Shares, g.Counts, g.Sums, g.Members)
 	if foreign != "" {
 		h.add(d.hashHalves(addsOther, foreign))

@@ -130,7 +130,7 @@ func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t row
 // selfGuardedRows opens a table whose rows guard themselves, with their tombstones in place. The table may be in
 // another account or Region than the state table. The file may also name no state table.
 func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowTable) (view.Store, error) {
-	var db *statedynamo.DB
+	var db *statedynamo.DB // nil: the file names no state table
 	var err error
 	if cfg.State != nil {
 		if db, err = b.stateDB(ctx, cfg); err != nil {

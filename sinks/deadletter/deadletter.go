@@ -168,6 +168,15 @@ type Releaser interface {
 	Release(ctx context.Context) error
 }
 
+// Release makes the letters that were read from a store visible again, if the store is a [Releaser]. It does so even if
+// ctx is done.
+func Release(ctx context.Context, s Store) error {
+	if releaser, ok := s.(Releaser); ok {
+		return releaser.Release(context.WithoutCancel(ctx))
+	}
+	return nil
+}
+
 // Store is a store of dead letters whose letters can be read and removed. It is safe for concurrent use, even while a
 // pipeline puts letters.
 type Store interface {

@@ -16,14 +16,18 @@ func (d Dir) Views() string { return filepath.Join(string(d), "views.db") }
 // folder, and not another file or an older copy.
 func (d Dir) Witness() string { return filepath.Join(string(d), "views.witness") }
 
+// Archives returns the folder that has the folders of all buckets.
+func (d Dir) Archives() string { return filepath.Join(string(d), "archive") }
+
 // Archive returns the folder for the objects of a bucket.
-func (d Dir) Archive(bucket string) string {
-	return filepath.Join(string(d), "archive", fileName(bucket))
-}
+func (d Dir) Archive(bucket string) string { return filepath.Join(d.Archives(), fileName(bucket)) }
+
+// EventFiles returns the folder with the files of events.
+func (d Dir) EventFiles() string { return filepath.Join(string(d), "events") }
 
 // Events returns the path of the file with the events of a notify sink. The file has JSON lines.
 func (d Dir) Events(sink string) string {
-	return filepath.Join(string(d), "events", fileName(sink)+".jsonl")
+	return filepath.Join(d.EventFiles(), fileName(sink)+".jsonl")
 }
 
 // DeadLetters returns the folder of dead letters.

@@ -89,7 +89,7 @@ func TestFact33_CopiesAreOneChange(t *testing.T) {
 }
 
 func replayed(t *testing.T, p *pipeline.Pipeline, records []string) {
-	src, err := replay.Open(replay.Options{Paths: []string{"-"}, Stdin: strings.NewReader(strings.Join(records, "\n")), Decoder: record.DecoderOptions{Table: "shop"}})
+	src, err := replay.Open(replay.Options{Paths: []string{"-"}, Stdin: strings.NewReader("[" + strings.Join(records, ",") + "]"), Decoder: record.DecoderOptions{Table: "shop"}})
 	if err == nil {
 		err = errors.Join(p.Run(t.Context(), src, nil), src.Close())
 	}

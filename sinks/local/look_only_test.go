@@ -1,8 +1,10 @@
 package local_test
 
 import (
+	"crypto/sha256"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,13 +18,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// folderContents returns the names of the files in a folder, and of the tables in its views.db.
+// folderContents returns the files of a folder with their contents, and the names of the tables in its views.db.
 func folderContents(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-		if !strings.HasPrefix(filepath.Base(path), "views.db-") { // SQLite makes and removes them
-			names = append(names, path)
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || strings.HasPrefix(filepath.Base(path), "views.db-") { // SQLite makes and removes them
+			return err
 		}
+		if entry.IsDir() {
+			names = append(names, path)
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		names = append(names, fmt.Sprintf("%s %x", path, sha256.Sum256(content)))
 		return err
 	})
 	if err != nil {
@@ -108,6 +116,7 @@ detect: {paid: {attribute: Status, to: paid}}
 	}
 	filled := t.TempDir()
 	run(t, filled) // the sink products writes to the index products
+	killRenewal(t, local.Dir(filled).Witness())
 	before = folderContents(t, filled)
 	_, err = lookOnly(t, filled, "version: 1\nname: shop\nsource: {table: shop}\nsinks:\n  mine: {search: {index: docs}}\n  others: {search: {index: products}}\n")
 	if _, foreign := errors.AsType[*search.ForeignIndexError](err); !foreign {
@@ -115,6 +124,19 @@ detect: {paid: {attribute: Status, to: paid}}
 	}
 	if after := folderContents(t, filled); !slices.Equal(after, before) {
 		t.Errorf("the folder has\n%q\nand had\n%q", after, before)
+	}
+}
+
+// killRenewal makes a witness as a process leaves it that was killed while it renewed the token.
+func killRenewal(t *testing.T, path string) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := strings.Replace(string(content), `"],`, `","newer"],`, 1)
+	if err := os.WriteFile(path, []byte(killed), 0o600); err != nil || killed == string(content) {
+		t.Fatalf("%s: %v", content, err)
 	}
 }
 

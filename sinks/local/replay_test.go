@@ -158,7 +158,7 @@ func contents(t *testing.T, dir string) []string {
 	if err := errors.Join(views.Close(), index.Close()); err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{stores.Archive("shop-archive"), stores.Archive("deleted"), filepath.Dir(stores.Events("told")), stores.DeadLetters()} {
+	for _, folder := range []string{stores.Archive("shop-archive"), stores.Archive("deleted"), stores.EventFiles(), stores.DeadLetters()} {
 		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() || strings.HasSuffix(e.Name(), ".lock") {
 				return err

@@ -23,7 +23,7 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	dst = append(dst, `,"datacontenttype":"application/json"`...)
 	dst = append(c.Version.Append(append(dst, `,"sequence":"`...)), '"')
 	dst = append(dst, `,"data":{"detector":`...)
-	dst = appendText(dst, e.Detector)
+	dst = item.AppendJSONText(dst, e.Detector)
 	if e.Path != "" {
 		dst = appendMember(dst, "path", e.Path)
 	}
@@ -71,7 +71,7 @@ func appendAttribute(dst []byte, name string, value item.Value) []byte {
 	if isFirst := dst[len(dst)-1] == '{'; !isFirst {
 		dst = append(dst, ',')
 	}
-	return value.AppendJSON(append(appendText(dst, name), ':'))
+	return value.AppendJSON(append(item.AppendJSONText(dst, name), ':'))
 }
 
 // source returns the event's source as a URI reference. It is the ARN of the stream, or the table if the record has no
@@ -88,9 +88,5 @@ func source(c *record.Change) string {
 
 func appendMember(dst []byte, name, text string) []byte {
 	dst = append(append(append(dst, `,"`...), name...), `":`...)
-	return appendText(dst, text)
-}
-
-func appendText(dst []byte, s string) []byte {
-	return item.StringValue(s).AppendJSON(dst)
+	return item.AppendJSONText(dst, text)
 }

@@ -193,16 +193,21 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if len(messageErrors) == 0 {
 		return err
 	}
+	return changeFailures(ms, deliveries, messageErrors)
+}
 
+// changeFailures returns the failures of the changes whose messages failed. deliveries has the index of the delivery of
+// each message. If a message fails, the later messages of its item fail too, so that they are published after it.
+func changeFailures(ms []Message, deliveries []int, messageErrors map[int]error) error {
 	var failed pipeline.BatchError
 	firstErrors := make(map[item.Key]error)
 	for i, m := range ms {
-		err, first := messageErrors[i], firstErrors[m.Key]
-		if err != nil && first == nil {
+		err, earlierErr := messageErrors[i], firstErrors[m.Key]
+		switch {
+		case err != nil && earlierErr == nil:
 			firstErrors[m.Key] = err
-		}
-		if err == nil && first != nil {
-			err = pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %w", first))
+		case err == nil && earlierErr != nil:
+			err = pipeline.Transient(fmt.Errorf("notify: an earlier event of its item failed: %w", earlierErr))
 		}
 		if failed.Failed[deliveries[i]] == nil { // a change fails with its first error
 			failed.Add(deliveries[i], err)

@@ -176,11 +176,8 @@ func (w *writer) allowArchive(s config.Sink) {
 	if len(a.Tags) > 0 {
 		allowedActions = actions(allowedActions, tagActions)
 	}
-	why := "objects, and the record of the settings beside them"
-	if a.KeepsNewest() {
-		why += "; s3:GetObject lets HeadObject read whose an object is, and lets If-Match replace it"
-	}
-	w.allow(sid("archive", s.Name), why, allowedActions, w.bucket(a.Bucket, "/"+folder+"*"))
+	w.allow(sid("archive", s.Name), "objects, and the record of the settings beside them; s3:GetObject lets HeadObject "+
+		"compare an object that exists with the one to write, and lets If-Match replace it", allowedActions, w.bucket(a.Bucket, "/"+folder+"*"))
 	w.allow(sid("archive", s.Name, "missing"), "an object that is missing is told from one that is forbidden",
 		[]string{"s3:ListBucket"}, w.bucket(a.Bucket, ""))
 	if a.KMSKey != "" {

@@ -16,7 +16,7 @@ import (
 type translator struct {
 	identity bool            // patterns may use userIdentity
 	reasons  map[string]bool // reasons why parts of conditions have no pattern, or an inexact pattern
-	images   bool            // a condition reads an image; its pattern may have been removed, because no record matches
+	images   bool            // a condition reads an image, even if no pattern of it is left
 }
 
 // note notes why the patterns match more records than a condition.
@@ -134,10 +134,10 @@ func clauseCanFail(c expr.Clause) bool {
 	return c.Kind == expr.OtherClause || c.Kind == expr.TextStarts || slices.ContainsFunc(c.Parts, clauseCanFail)
 }
 
-func oneOf(texts ...string) leaf  { return leaf{equal: texts}.simplify() }
-func anyBut(texts ...string) leaf { return leaf{anyExcept: true, except: texts}.simplify() }
-func noneOf(texts ...string) leaf {
-	return leaf{anyExcept: true, except: texts, absent: true}.simplify()
+func oneOf(texts ...string) textRule  { return textRule{equal: texts}.simplify() }
+func anyBut(texts ...string) textRule { return textRule{anyExcept: true, except: texts}.simplify() }
+func noneOf(texts ...string) textRule {
+	return textRule{anyExcept: true, except: texts, absent: true}.simplify()
 }
 
 // operations returns the patterns of the records with these operations. If opposite is set, it returns the patterns of
@@ -190,8 +190,8 @@ func (t *translator) key(attribute, prefix string, opposite bool) alternatives {
 		return t.matchAny("not key_prefix: Lambda cannot ask what a text does not start with")
 	}
 	return alternatives{
-		{attributePath("Keys", attribute, "S"): leaf{starts: []string{prefix}}.simplify()},
-		{attributePath("Keys", attribute, "B"): leaf{starts: base64Prefixes(prefix)}.simplify()},
+		{attributePath("Keys", attribute, "S"): textRule{starts: []string{prefix}}.simplify()},
+		{attributePath("Keys", attribute, "B"): textRule{starts: base64Prefixes(prefix)}.simplify()},
 	}
 }
 

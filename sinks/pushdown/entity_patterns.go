@@ -34,7 +34,7 @@ func (t *translator) keyPattern(e *entity.Entity) pattern {
 		case isWhole:
 			p[path] = oneOf(prefix)
 		case prefix != "":
-			p[path] = leaf{starts: []string{prefix}}.simplify()
+			p[path] = textRule{starts: []string{prefix}}.simplify()
 		}
 		if !isWhole && !k.Pattern.BindsAll() {
 			t.note("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)

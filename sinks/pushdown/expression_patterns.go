@@ -45,11 +45,11 @@ func (t *translator) attributeClause(c expr.Clause, opposite bool, itemImage str
 	}
 	t.images = t.images || image != "Keys"
 	path := attributePath(image, c.Attribute, "S")
-	var l leaf
+	var l textRule
 	switch {
 	case c.Kind == expr.FlagIs && opposite:
 		path = attributePath(image, c.Attribute, "BOOL")
-		l = leaf{equal: []string{strconv.FormatBool(!c.Flag)}, absent: true}
+		l = textRule{equal: []string{strconv.FormatBool(!c.Flag)}, absent: true}
 	case c.Kind == expr.FlagIs:
 		path = attributePath(image, c.Attribute, "BOOL")
 		l = oneOf(strconv.FormatBool(c.Flag))
@@ -61,7 +61,7 @@ func (t *translator) attributeClause(c expr.Clause, opposite bool, itemImage str
 		return t.matchAny("not startsWith: Lambda cannot ask what a text does not start with")
 	default: // startsWith fails for a value that is not text, and that record must pass
 		t.note("startsWith: where there is no S the record passes, since the function would fail on another type")
-		l = leaf{starts: c.Texts, absent: true}.simplify()
+		l = textRule{starts: c.Texts, absent: true}.simplify()
 	}
 	if l.matchesNothing() {
 		return nil

@@ -1,6 +1,10 @@
 package pushdown
 
-import "github.com/tablewake/tablewake/pipeline/config"
+import (
+	"slices"
+
+	"github.com/tablewake/tablewake/pipeline/config"
+)
 
 // eitherImage returns the patterns of the records whose new or old image meets the sink's `when`. Such a record can
 // make the item enter, stay in, move in or leave the sink. A record also passes if an evaluation before `when` can fail
@@ -39,6 +43,7 @@ func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 // requireImage narrows the patterns of c that also match records without the image. It excludes the records of
 // operation from these patterns, because such records do not have the image.
 func requireImage(c alternatives, image, operation string) alternatives {
+	c = slices.Clone(c)
 	for i, p := range c {
 		for path, l := range p {
 			if l.absent && path.inImage(image) {

@@ -55,7 +55,7 @@ type Extent uint8
 const (
 	NotAtAll Extent = iota
 	Partly          // Lambda lets more records pass than the function keeps
-	Whole           // of the records with both images and a known operation, the function drops no more
+	Whole           // Lambda drops what the function would drop, except records without both images or a known operation
 )
 
 // String returns "not", "in part" or "whole".
@@ -127,15 +127,17 @@ func (w *planner) newTranslator() *translator { return &translator{identity: w.i
 // that made them.
 func (w *planner) add(part Part, t *translator, c alternatives) {
 	both, images := t.intersection(w.needed, c), w.images || t.images
+	patterns := renderPatterns(both, images)
+	isAnyTooLong := slices.ContainsFunc(patterns, func(p string) bool { return len(p) > maxLength })
 	part.Left = slices.Sorted(maps.Keys(t.reasons))
 	switch {
-	case c.matchesAll():
+	case c.matchesAll(): // the part narrows nothing
 	case len(both) == 0:
 		part.Left = append(part.Left, "no record would pass, which no pattern can say")
-	case !w.fitsLimits(both, images):
+	case len(patterns) > w.limit || isAnyTooLong:
 		part.Left = append(part.Left,
 			fmt.Sprintf("the patterns would be %d, or longer than %d characters; an event source mapping takes %d",
-				len(renderPatterns(both, images)), maxLength, w.limit))
+				len(patterns), maxLength, w.limit))
 	case len(part.Left) > 0:
 		w.needed, w.images, part.Pushed = both, images, Partly
 	default:
@@ -150,11 +152,6 @@ func (w *planner) leaveParts(filters []config.Filter, reason string) {
 		w.parts = append(w.parts, Part{What: filterName(f), Line: f.Line, Left: []string{reason}})
 	}
 	w.parts = append(w.parts, Part{What: sinksPart, Left: []string{reason}})
-}
-
-func (w *planner) fitsLimits(c alternatives, images bool) bool {
-	patterns := renderPatterns(c, images)
-	return len(patterns) <= w.limit && !slices.ContainsFunc(patterns, func(p string) bool { return len(p) > maxLength })
 }
 
 func (w *planner) makePlan() Plan {

@@ -36,7 +36,7 @@ func canBeNamed(attribute string) bool {
 
 // pattern has the rules for the texts of a record, by path. A record matches if all these texts meet their rules. So
 // every record matches the empty pattern.
-type pattern map[recordPath]leaf
+type pattern map[recordPath]textRule
 
 // intersection returns the pattern of the records that match both patterns. ok is false if no record can match both.
 func (p pattern) intersection(q pattern) (both pattern, ok bool) {
@@ -56,8 +56,7 @@ func (p pattern) intersection(q pattern) (both pattern, ok bool) {
 	return both, true
 }
 
-// covers reports whether every record that matches q also matches p. A result of true is certain, and a result of false
-// is not.
+// covers reports whether every record that matches q also matches p. True is certain; false means perhaps.
 func (p pattern) covers(q pattern) bool {
 	for path, l := range p {
 		if other, ok := q[path]; !ok || !l.union(other).sameAs(l) {
@@ -145,7 +144,7 @@ func (c alternatives) simplify() alternatives {
 	c = slices.Clone(c)
 	for i, p := range c {
 		c[i] = maps.Clone(p)
-		maps.DeleteFunc(c[i], func(path recordPath, l leaf) bool {
+		maps.DeleteFunc(c[i], func(path recordPath, l textRule) bool {
 			matchesAnyText := l.anyExcept && len(l.except) == 0
 			isAlwaysPresent := path == eventName
 			return matchesAnyText && (l.absent || isAlwaysPresent)

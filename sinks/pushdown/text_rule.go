@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// leaf is the rule of a pattern for one text of a record. The text must meet at least one of the fields.
-type leaf struct {
+// textRule is the rule of a pattern for one text of a record. The text must meet at least one of the fields; except
+// only restricts anyExcept.
+type textRule struct {
 	equal     []string // the text is one of these
 	starts    []string // the text starts with one of these
 	anyExcept bool     // the text exists, and is none of except
@@ -14,18 +15,18 @@ type leaf struct {
 	absent    bool // the text does not exist
 }
 
-func (l leaf) matches(s string) bool {
+func (l textRule) matches(s string) bool {
 	return slices.Contains(l.equal, s) || l.anyExcept && !slices.Contains(l.except, s) ||
 		slices.ContainsFunc(l.starts, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
 // matchesNothing reports whether neither a text nor the absence of a text meets l.
-func (l leaf) matchesNothing() bool {
+func (l textRule) matchesNothing() bool {
 	return len(l.equal) == 0 && len(l.starts) == 0 && !l.anyExcept && !l.absent
 }
 
 // simplify returns the canonical form of l.
-func (l leaf) simplify() leaf {
+func (l textRule) simplify() textRule {
 	if slices.Contains(l.starts, "") {
 		l.anyExcept, l.except = true, nil
 	}
@@ -33,14 +34,14 @@ func (l leaf) simplify() leaf {
 	l.starts = slices.DeleteFunc(l.starts, func(p string) bool {
 		return slices.ContainsFunc(l.starts, func(q string) bool { return q != p && strings.HasPrefix(p, q) })
 	})
-	rest := leaf{equal: l.equal, starts: l.starts}
+	rest := textRule{equal: l.equal, starts: l.starts}
 	if l.anyExcept {
 		l.except = slices.DeleteFunc(sorted(l.except), rest.matches)
 		l.equal, l.starts = nil, nil
 		return l
 	}
 	l.except = nil
-	starts := leaf{starts: l.starts}
+	starts := textRule{starts: l.starts}
 	l.equal = slices.DeleteFunc(sorted(l.equal), starts.matches)
 	return l
 }
@@ -51,9 +52,9 @@ func sorted(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// union returns the leaf of the texts that meet l or m, or both.
-func (l leaf) union(m leaf) leaf {
-	u := leaf{
+// union returns the rule of the texts that meet l or m, or both.
+func (l textRule) union(m textRule) textRule {
+	u := textRule{
 		equal: slices.Concat(l.equal, m.equal), starts: slices.Concat(l.starts, m.starts),
 		absent: l.absent || m.absent, anyExcept: l.anyExcept || m.anyExcept,
 	}
@@ -72,10 +73,10 @@ func common(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// intersection returns the leaf of the texts that meet both l and m. If no leaf matches exactly these texts, the result
-// matches more.
-func (l leaf) intersection(m leaf) leaf {
-	i := leaf{absent: l.absent && m.absent, anyExcept: l.anyExcept && m.anyExcept}
+// intersection returns the rule of the texts that meet both l and m. If no textRule matches exactly these texts, the
+// result matches more.
+func (l textRule) intersection(m textRule) textRule {
+	i := textRule{absent: l.absent && m.absent, anyExcept: l.anyExcept && m.anyExcept}
 	if i.anyExcept {
 		i.except = slices.Concat(l.except, m.except)
 	}
@@ -85,14 +86,14 @@ func (l leaf) intersection(m leaf) leaf {
 }
 
 // addIfMet adds to l the texts and prefixes of x that also meet y.
-func (l *leaf) addIfMet(x, y leaf) {
+func (l *textRule) addIfMet(x, y textRule) {
 	for _, s := range x.equal {
 		if y.matches(s) {
 			l.equal = append(l.equal, s)
 		}
 	}
 	for _, p := range x.starts {
-		if y.anyExcept { // inexact: a leaf cannot exclude the texts of y.except that start with p
+		if y.anyExcept { // inexact: a textRule cannot exclude the texts of y.except that start with p
 			l.starts = append(l.starts, p)
 		}
 		for _, q := range y.starts {
@@ -103,10 +104,10 @@ func (l *leaf) addIfMet(x, y leaf) {
 	}
 }
 
-// intersectionInexact reports whether l.intersection(m) also matches texts that do not meet both leaves.
-func (l leaf) intersectionInexact(m leaf) bool {
-	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
-		starts := leaf{starts: pair[0].starts}
+// intersectionInexact reports whether l.intersection(m) also matches texts that do not meet both rules.
+func (l textRule) intersectionInexact(m textRule) bool {
+	for _, pair := range [][2]textRule{{l, m}, {m, l}} {
+		starts := textRule{starts: pair[0].starts}
 		if pair[1].anyExcept && slices.ContainsFunc(pair[1].except, starts.matches) {
 			return true
 		}
@@ -114,14 +115,14 @@ func (l leaf) intersectionInexact(m leaf) bool {
 	return false
 }
 
-func (l leaf) sameAs(m leaf) bool {
+func (l textRule) sameAs(m textRule) bool {
 	return l.anyExcept == m.anyExcept && l.absent == m.absent && slices.Equal(l.equal, m.equal) &&
 		slices.Equal(l.starts, m.starts) && slices.Equal(l.except, m.except)
 }
 
 // rules returns l in the syntax of a pattern. name is the last name of the text's path. If it is BOOL, the rules have
 // true and false instead of texts.
-func (l leaf) rules(name string) []any {
+func (l textRule) rules(name string) []any {
 	var rules []any
 	for _, s := range l.equal {
 		if name == "BOOL" {

@@ -3,7 +3,6 @@ package redrive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -78,40 +77,50 @@ func (r *run) decodeLine(letter *pipeline.DeadLetter) (*record.Change, error) {
 // stores a letter for each sink, and counts that letter in the mark of its key. Then it removes the old letter. A sink
 // that ignores the change gets a letter too. It ignores the letter when it is delivered.
 func (r *run) decodeAgain(ctx context.Context) error {
-	discards := r.Discard && r.Sink == ""
+	replace := r.replaceUndecodable
+	if r.Discard && r.Sink == "" {
+		replace = r.discardUndecodable
+	}
 	r.report.Undecodable = 0
 	for letter, err := range r.Letters.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		if letter.Sink != "" || !r.inScope(&letter) || !r.isSelected(letter.Class) {
+		isUndecodable := letter.Sink == ""
+		if !isUndecodable || !r.inScope(&letter) || !r.isSelected(letter.Class) {
 			continue
 		}
-		id := deadletter.ID(&letter)
-		if discards && r.DryRun {
-			r.report.Discardable++
-			continue
+		if err := replace(ctx, &letter, deadletter.ID(&letter)); err != nil {
+			return err
 		}
-		if discards {
-			if err := r.Letters.Remove(ctx, []string{id}); err != nil {
-				return err
-			}
-			r.report.Discarded++
-			continue
-		}
-		change, cause := r.decode(&letter)
-		if cause == nil {
-			cause = r.checkFilled(&letter)
-		}
-		if cause == nil {
-			if err := r.splitBySink(ctx, &letter, id, change); err != nil {
-				return err
-			}
-			continue
-		}
-		r.report.Undecodable++
-		r.addFailure(r.failure(&letter, id, cause))
 	}
+	return nil
+}
+
+// discardUndecodable removes the letter of an undecodable record.
+func (r *run) discardUndecodable(ctx context.Context, letter *pipeline.DeadLetter, id string) error {
+	if r.DryRun {
+		r.report.Discardable++
+		return nil
+	}
+	if err := r.Letters.Remove(ctx, []string{id}); err != nil {
+		return err
+	}
+	r.report.Discarded++
+	return nil
+}
+
+// replaceUndecodable replaces the letter of an undecodable record, or reports why it stays.
+func (r *run) replaceUndecodable(ctx context.Context, letter *pipeline.DeadLetter, id string) error {
+	change, cause := r.decode(letter)
+	if cause == nil {
+		cause = r.checkFilled(letter)
+	}
+	if cause == nil {
+		return r.splitBySink(ctx, letter, id, change)
+	}
+	r.report.Undecodable++
+	r.addFailure(r.failure(letter, id, cause))
 	return nil
 }
 
@@ -123,7 +132,7 @@ func (r *run) splitBySink(ctx context.Context, letter *pipeline.DeadLetter, id s
 		return nil
 	}
 	var letters []pipeline.DeadLetter
-	var unguarded []string // the sinks that need a mark
+	var marked []string // the sinks whose key needs a mark
 	for _, info := range r.Pipeline.Routes() {
 		needsLetter, err := r.needsLetter(ctx, info, letter)
 		if err != nil {
@@ -133,15 +142,15 @@ func (r *run) splitBySink(ctx context.Context, letter *pipeline.DeadLetter, id s
 			continue
 		}
 		letters = append(letters, sinkLetter(letter, info.Name, change))
-		if r.Quarantine != nil && !info.Guarded {
-			unguarded = append(unguarded, info.Name)
+		if r.hasMarks(info) {
+			marked = append(marked, info.Name)
 		}
 	}
 
 	if err := r.Letters.Put(ctx, letters); err != nil {
 		return err
 	}
-	for _, sink := range unguarded {
+	for _, sink := range marked {
 		if err := r.Quarantine.MarkKeys(ctx, sink, []item.Key{change.Key}); err != nil {
 			return err
 		}
@@ -168,13 +177,16 @@ func (r *run) needsLetter(ctx context.Context, info pipeline.RouteInfo, letter *
 	if letter.Snapshot != nil && !slices.Contains(r.filledSinks(letter), info.Name) {
 		return false, nil
 	}
-	hasQuarantine := r.Quarantine != nil && !info.Guarded
-	if !info.Suppressed || !hasQuarantine || letter.Key == "" {
+	if !info.Suppressed || !r.hasMarks(info) || letter.Key == "" {
 		return true, nil
 	}
 	marked, err := r.Quarantine.HasMarks(ctx, info.Name, []item.Key{letter.Key})
 	return err == nil && len(marked) == 1 && marked[0], err
 }
+
+// hasMarks reports whether the keys of a sink are marked while they have letters. A guarded sink compares versions, so
+// its keys need no marks.
+func (r *run) hasMarks(info pipeline.RouteInfo) bool { return r.Quarantine != nil && !info.Guarded }
 
 // filledSinks returns the names of the sinks that the snapshot was read to fill. If the letters of a sink are moved,
 // the sink has its new name, Options.To.
@@ -210,11 +222,20 @@ func (r *run) failure(letter *pipeline.DeadLetter, id string, cause error) Failu
 		recordErr = r.Mask.RecordError(recordErr)
 		f.Key, cause = recordErr.Key, recordErr
 	}
-	f.Error = cause.Error()
+	f.Error = snapshotPrefix(letter) + cause.Error()
 	if letter.Snapshot != nil {
-		f.Error = fmt.Sprintf("a line of the backfill's source %s: %s", letter.Partition, f.Error)
+		f.Error += "; if the line itself is wrong, `tablewake guide backfill` says how its item gets into the sinks"
 	}
 	return f
+}
+
+// snapshotPrefix returns the prefix of errors about a line of a snapshot: it names the source of the backfill. It
+// returns "" for a record of a stream.
+func snapshotPrefix(letter *pipeline.DeadLetter) string {
+	if letter.Snapshot == nil {
+		return ""
+	}
+	return "a line of the backfill's source " + letter.Partition + ": "
 }
 
 // inScope reports whether Options select a letter, whatever its class is.

@@ -30,10 +30,18 @@ func (p deliveryOrder) compare(q deliveryOrder) int {
 
 func (p deliveryOrder) before(q deliveryOrder) bool { return p.compare(q) < 0 }
 
-// noteFirst sets first[key] to order, unless first[key] is earlier.
-func noteFirst[K comparable](first map[K]deliveryOrder, key K, order deliveryOrder) {
-	if earliest, ok := first[key]; !ok || order.before(earliest) {
-		first[key] = order
+// barrier is the position of a letter that stays. The later letters of the key wait for it.
+type barrier struct {
+	deliveryOrder
+	unselected string // ID of an undecodable record that is not selected; "": the barrier is another letter
+	class      string // class of the undecodable record
+	source     string // prefix of its reason: the source of the backfill that read it; "" for a record of a stream
+}
+
+// noteFirst sets first[key] to b, unless first[key] is earlier.
+func noteFirst[K comparable](first map[K]barrier, key K, b barrier) {
+	if earliest, ok := first[key]; !ok || b.before(earliest.deliveryOrder) {
+		first[key] = b
 	}
 }
 
@@ -75,16 +83,16 @@ type keyLetters struct {
 	marked bool // the key has a mark
 	// Letters after the barrier wait. It is the position of an undecodable record, or of a letter that a later pass
 	// delivers. Default: nil; no letter waits for it.
-	barrier      *deliveryOrder
+	barrier      *barrier
 	settledCount int  // the first settledCount letters are delivered or discarded
 	blocked      bool // the remaining letters wait for a letter that stays
 	exhausted    bool // failExhausted failed a letter of the key
 }
 
-// setBarrier makes the letters after the barrier wait. If there is an earlier barrier, it stays.
-func (l *keyLetters) setBarrier(barrier deliveryOrder) {
-	if l.barrier == nil || barrier.before(*l.barrier) {
-		l.barrier = &barrier
+// setBarrier makes the letters after b wait. If there is an earlier barrier, it stays.
+func (l *keyLetters) setBarrier(b barrier) {
+	if l.barrier == nil || b.before(l.barrier.deliveryOrder) {
+		l.barrier = &b
 	}
 }
 
@@ -120,7 +128,7 @@ func (k sinkKey) compare(o sinkKey) int {
 // letterIndex has the letters that a pass has read.
 type letterIndex struct {
 	letters     map[sinkKey]*keyLetters
-	undecodable map[sinkKey]deliveryOrder // the first undecodable record of each key
+	undecodable map[sinkKey]barrier // the first undecodable record of each key
 }
 
 // addKey returns the letters of a key. If there are none yet, it adds the key.
@@ -135,8 +143,8 @@ func (x *letterIndex) addKey(k sinkKey) *keyLetters {
 
 // sort reads all letters, without their records. It returns the keys that have letters or a mark, sorted, by sink.
 func (r *run) sort(ctx context.Context, marks map[sinkKey]state.Mark) (map[string][]*keyLetters, error) {
-	index := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]deliveryOrder{}}
-	r.readIDs, r.unselected = map[string]bool{}, map[int]Failure{}
+	index := letterIndex{map[sinkKey]*keyLetters{}, map[sinkKey]barrier{}}
+	r.readIDs = map[string]bool{}
 	arrival := 0
 	for letter, err := range r.Letters.Read(ctx) {
 		if err != nil {
@@ -181,20 +189,11 @@ func (r *run) indexLetter(index *letterIndex, letter *pipeline.DeadLetter, arriv
 	wasRead := r.readIDs[id]
 	r.readIDs[id] = true
 	key, order := item.Key(strings.Clone(string(letter.Key))), deliveryOrder{letter.Version, arrival}
-	if letter.Sink == "" {
-		sinks := []string{""} // an undecodable record of a stream is for every sink
-		if letter.Snapshot != nil {
-			sinks = r.filledSinks(letter)
-		}
-		if !r.isSelected(letter.Class) {
-			r.unselected[arrival] = r.failure(letter, id, errUnselected)
-		}
-		for _, sink := range sinks {
-			noteFirst(index.undecodable, sinkKey{sink, key}, order)
-		}
+	switch {
+	case letter.Sink == "": // also if wasRead: letters of two backfills can have the same ID, and other sinks
+		r.indexUndecodable(index, letter, key, order)
 		return
-	}
-	if wasRead {
+	case wasRead:
 		return
 	}
 	ref := letterRef{deliveryOrder: order, id: id, class: letter.Class, size: int64(len(letter.Raw))}
@@ -204,6 +203,23 @@ func (r *run) indexLetter(index *letterIndex, letter *pipeline.DeadLetter, arriv
 	}
 	letters := index.addKey(sinkKey{letter.Sink, key})
 	letters.refs = append(letters.refs, ref)
+}
+
+// indexUndecodable adds the letter of an undecodable record to the index. A record of a stream is for every sink, and
+// an item of a backfill is for the sinks that the backfill fills.
+func (r *run) indexUndecodable(index *letterIndex, letter *pipeline.DeadLetter, key item.Key, order deliveryOrder) {
+	sinks := []string{""}
+	if letter.Snapshot != nil {
+		sinks = r.filledSinks(letter)
+	}
+	undecodable := barrier{deliveryOrder: order}
+	if !r.isSelected(letter.Class) {
+		undecodable.unselected, undecodable.class = deadletter.ID(letter), strings.Clone(letter.Class)
+		undecodable.source = snapshotPrefix(letter)
+	}
+	for _, sink := range sinks {
+		noteFirst(index.undecodable, sinkKey{sink, key}, undecodable)
+	}
 }
 
 // errUnselected is the reason why an undecodable record stays, and with it the later letters of its key.

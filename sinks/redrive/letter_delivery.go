@@ -25,33 +25,32 @@ var (
 func (r *run) deliverSink(ctx context.Context, sink string, keys []*keyLetters) (repeat bool, err error) {
 	info, known := r.routes[sink]
 	info.Name = sink
-	if !known && !r.Discard {
+	var unmarked []item.Key
+	switch {
+	case !known && !r.Discard:
 		r.failWithoutSink(sink, keys)
-	} else if r.Quarantine != nil && !info.Guarded {
+	case r.hasMarks(info):
 		// A key can have letters and no mark, for example after a crash before the mark was stored. The key gets its
 		// mark now, and the next pass delivers its letters.
-		marked, unmarked := splitByMark(keys)
-		if len(unmarked) > 0 {
-			if err := r.Quarantine.MarkKeys(ctx, sink, unmarked); err != nil {
-				return false, err
-			}
-			repeat = true
-		}
-		keys = marked
+		keys, unmarked = splitByMark(keys)
 	}
-
-	if !info.Guarded && !r.Discard {
-		missed, err := r.readAgain(ctx, info, keys)
-		if err != nil {
+	if len(unmarked) > 0 {
+		if err := r.Quarantine.MarkKeys(ctx, sink, unmarked); err != nil {
 			return false, err
 		}
-		repeat = repeat || missed
+	}
+
+	hasMissed := false
+	if !info.Guarded && !r.Discard {
+		if hasMissed, err = r.readAgain(ctx, info, keys); err != nil {
+			return false, err
+		}
 	}
 	if err := r.deliverAll(ctx, info, keys); err != nil {
 		return false, err
 	}
 	hasNewLetters, err := r.releaseKeys(ctx, info, keys)
-	return repeat || hasNewLetters, err
+	return len(unmarked) > 0 || hasMissed || hasNewLetters, err
 }
 
 // failWithoutSink fails the selected letters of a sink that the pipeline does not have.
@@ -121,33 +120,34 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, w *window) (
 		}
 	}
 	for n, result := range results {
-		ref, cause := w.refs[indexes[n]], result.Err
-		if cause == nil {
-			cause = w.applyOutcome(indexes[n], result.Outcome)
-		}
-		if cause == nil {
-			continue
-		}
-
-		failure := Failure{
-			Sink: info.Name, Key: r.Mask.Key(changes[n]), ID: ref.id, Class: ref.class, Error: cause.Error(),
-		}
-		isStopped := pipeline.IsFatal(result.Err) || ctx.Err() != nil
-		after, retryable := pipeline.Retryable(result.Err)
+		ref := w.refs[indexes[n]]
+		failure := Failure{Sink: info.Name, Key: r.Mask.Key(changes[n]), ID: ref.id, Class: ref.class}
+		isStopped := result.Err != nil && (pipeline.IsFatal(result.Err) || ctx.Err() != nil)
 		switch {
-		case result.Err == nil:
-			r.failLetter(ref, failure)
 		case isStopped:
 			err = result.Err
-		case result.Untried: // an earlier letter of the key failed: this letter is tried again, or waits
-		case retryable:
-			ref.lastFailure = failure
-			wait = max(wait, after)
+		case result.Err != nil:
+			wait = max(wait, r.applyError(ref, failure, result))
 		default:
-			r.failLetter(ref, failure)
+			r.applyOutcome(w, indexes[n], failure, result.Outcome)
 		}
 	}
 	return wait, errors.Join(err, r.removeSettled(ctx, info.Name, w))
+}
+
+// applyError applies the error of a letter that the sink did not take. It returns how long the server asked to wait.
+func (r *run) applyError(ref *letterRef, failure Failure, result pipeline.Redelivery) (wait time.Duration) {
+	failure.Error = result.Err.Error()
+	wait, retryable := pipeline.Retryable(result.Err)
+	switch {
+	case result.Untried: // an earlier letter of the key failed: this letter is tried again, or waits
+		return 0
+	case retryable:
+		ref.lastFailure = failure
+		return wait
+	}
+	r.failLetter(ref, failure)
+	return 0
 }
 
 // decodeWindow decodes the records of a window, or discards the letters. indexes has the index of each change in the
@@ -178,28 +178,29 @@ func (r *run) decodeWindow(info pipeline.RouteInfo, w *window) (changes []*recor
 	return changes, indexes
 }
 
-// applyOutcome settles letter i of a window after the sink accepted it, unless the letter must be delivered again. It
-// returns the reason why the letter fails, or nil.
-func (w *window) applyOutcome(i int, outcome pipeline.Outcome) error {
+// applyOutcome settles letter i of a window after the sink accepted it. If the letter must be delivered again, it stays
+// pending. failure is its failure if it has to stay.
+func (r *run) applyOutcome(w *window, i int, failure Failure, outcome pipeline.Outcome) {
 	ref, key := w.refs[i], w.keys[i]
-	if outcome == pipeline.Suppressed {
-		return errSuppressed
-	}
-	if outcome != pipeline.Superseded {
-		w.settle(ref, delivered)
-		return nil
-	}
-	if key.anyBefore(ref, (*letterRef).blocksLater) {
+	isPending := func(earlier *letterRef) bool { return earlier.state == pending }
+	isSuperseded := outcome == pipeline.Superseded
+	switch {
+	case outcome == pipeline.Suppressed:
+		failure.Error = errSuppressed.Error()
+		r.failLetter(ref, failure)
+		return
+	case isSuperseded && key.anyBefore(ref, (*letterRef).blocksLater):
 		// An earlier letter stays. A later redrive of that letter can write a row that only the old image of this
 		// letter can remove.
-		return errNeeded
-	}
-	if key.anyBefore(ref, func(r *letterRef) bool { return r.state == pending }) {
-		return nil // it is tried again after the earlier letter
+		failure.Error = errNeeded.Error()
+		r.failLetter(ref, failure)
+		return
+	case isSuperseded && key.anyBefore(ref, isPending):
+		return // it is delivered again after the earlier letter
+	case isSuperseded:
+		w.superseded++
 	}
 	w.settle(ref, delivered)
-	w.superseded++
-	return nil
 }
 
 // removeSettled removes the settled letters of a window, even if the redrive is being stopped.
@@ -269,12 +270,14 @@ func (r *run) releaseKeys(
 // reportBarrier adds the barrier of a key to the report if it is an undecodable record that is not selected, and a
 // letter waits for it.
 func (r *run) reportBarrier(key *keyLetters) {
-	if key.barrier == nil {
+	if key.barrier == nil || key.barrier.unselected == "" {
 		return
 	}
-	failure, isUnselected := r.unselected[key.barrier.arrival]
 	waits := func(ref letterRef) bool { return ref.isWaiting() && key.isAfterBarrier(&ref) }
-	if isUnselected && slices.ContainsFunc(key.refs, waits) {
+	if slices.ContainsFunc(key.refs, waits) {
+		letter := pipeline.DeadLetter{Key: key.key, Class: key.barrier.class}
+		failure := r.failure(&letter, key.barrier.unselected, errUnselected)
+		failure.Error = key.barrier.source + failure.Error
 		r.addFailure(failure)
 	}
 }

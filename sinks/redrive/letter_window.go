@@ -37,9 +37,8 @@ func (r *run) nextWindow(info pipeline.RouteInfo, keys []*keyLetters, count int)
 		for i := range key.refs {
 			ref := &key.refs[i]
 			waitsForBarrier := !r.Discard && key.isAfterBarrier(ref)
-			if waitsForBarrier || !info.Guarded && ref.blocksLater() {
-				key.blocked = true
-			}
+			blocksLater := !info.Guarded && ref.blocksLater()
+			key.blocked = key.blocked || waitsForBarrier || blocksLater
 			if key.blocked {
 				break
 			}
@@ -123,14 +122,14 @@ func (r *run) readAgain(ctx context.Context, info pipeline.RouteInfo, keys []*ke
 			r.loaded[id] = letter
 		}
 
-		key := byKey[letter.Key]
+		key, wasRead := byKey[letter.Key], r.readIDs[id]
 		belongsToOtherSink := letter.Sink != "" && letter.Sink != info.Name
-		if key == nil || r.readIDs[id] || belongsToOtherSink || !r.inScope(&letter) {
+		if key == nil || wasRead || belongsToOtherSink || !r.inScope(&letter) {
 			continue
 		}
-		order := deliveryOrder{letter.Version, math.MaxInt}
+		order := deliveryOrder{letter.Version, math.MaxInt} // it arrived after all letters of its version
 		if last := key.refs[len(key.refs)-1]; order.before(last.deliveryOrder) {
-			key.setBarrier(order)
+			key.setBarrier(barrier{deliveryOrder: order})
 			missed = true
 		}
 	}

@@ -73,8 +73,8 @@ func (r *run) moveLetters(ctx context.Context) (staying map[item.Key]bool, err e
 		if letter.Sink != r.Sink || !r.inScope(&letter) {
 			continue
 		}
-		barrier, hasBarrier := barriers[letter.Key]
-		isAfterBarrier := hasBarrier && barrier.before(deliveryOrder{letter.Version, arrival})
+		first, hasBarrier := barriers[letter.Key]
+		isAfterBarrier := hasBarrier && first.before(deliveryOrder{letter.Version, arrival})
 		if isAfterBarrier || !r.isSelected(letter.Class) {
 			staying[item.Key(strings.Clone(string(letter.Key)))] = true
 			continue
@@ -93,8 +93,8 @@ func (r *run) moveLetters(ctx context.Context) (staying map[item.Key]bool, err e
 
 // moveBarriers returns, for each key, the position of its first letter that is not selected. No later letter of the key
 // may be moved, since it would be delivered before that letter. If To compares versions, there are no barriers.
-func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, error) {
-	barriers := map[item.Key]deliveryOrder{}
+func (r *run) moveBarriers(ctx context.Context) (map[item.Key]barrier, error) {
+	barriers := map[item.Key]barrier{}
 	if len(r.Classes) == 0 || r.routes[r.To].Guarded {
 		return barriers, nil
 	}
@@ -107,7 +107,8 @@ func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, err
 		if letter.Sink != r.Sink || !r.inScope(&letter) || r.isSelected(letter.Class) {
 			continue
 		}
-		noteFirst(barriers, item.Key(strings.Clone(string(letter.Key))), deliveryOrder{letter.Version, arrival})
+		position := barrier{deliveryOrder: deliveryOrder{letter.Version, arrival}}
+		noteFirst(barriers, item.Key(strings.Clone(string(letter.Key))), position)
 	}
 	return barriers, nil
 }
@@ -125,7 +126,7 @@ func (r *run) rename(ctx context.Context, letters []pipeline.DeadLetter) error {
 	if err := r.Letters.Put(ctx, letters); err != nil {
 		return err
 	}
-	if r.Quarantine != nil && !r.routes[r.To].Guarded {
+	if r.hasMarks(r.routes[r.To]) {
 		for i := range letters {
 			if err := r.Quarantine.MarkKeys(ctx, r.To, []item.Key{letters[i].Key}); err != nil {
 				return err

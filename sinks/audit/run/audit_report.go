@@ -130,6 +130,19 @@ func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	return open
 }
 
+// checkHeader returns an error if the first line of a report has no header, or one of another format. h is nil if the
+// line has none.
+func checkHeader(path string, h *Header) error {
+	switch {
+	case h == nil:
+		return errs.Errorf("%s is not a report that tablewake audit saved", redact.Safe(path))
+	case h.Format != reportFormat:
+		return errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path), h.Format,
+			reportFormat)
+	}
+	return nil
+}
+
 // ReadReport reads a saved report, and calls visit with each finding. It returns the header and the summary. The
 // summary is nil if the audit did not end.
 func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*Header, *Summary, error) {
@@ -153,12 +166,12 @@ func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*
 		if err := json.Unmarshal(b, &l); err != nil {
 			return nil, nil, fmt.Errorf("%s, line %d: not a line of a report: %w", path, number, err)
 		}
+		if number == 1 {
+			if err := checkHeader(path, l.Header); err != nil {
+				return nil, nil, err
+			}
+		}
 		switch {
-		case number == 1 && l.Header == nil:
-			return nil, nil, errs.Errorf("%s is not a report that tablewake audit saved", redact.Safe(path))
-		case number == 1 && l.Header.Format != reportFormat:
-			return nil, nil, errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path),
-				l.Header.Format, reportFormat)
 		case l.Header != nil:
 			header = l.Header
 		case l.Summary != nil:

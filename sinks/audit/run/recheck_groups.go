@@ -21,14 +21,7 @@ func (a *auditRun) recheckGroups(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		var places []string
-		for _, g := range a.work.Groups {
-			if g.Sink == n {
-				places = append(places, string(g.Place))
-			}
-		}
-		slices.Sort(places)
-		places = a.chooseGroups(slices.Compact(places))
+		places := a.chooseGroups(a.suspectGroups(n))
 		if a.isWithoutJoin() {
 			counts := &a.work.Tally.Sinks[n]
 			counts.Compared += int64(len(places))
@@ -41,6 +34,17 @@ func (a *auditRun) recheckGroups(ctx context.Context) error {
 	return nil
 }
 
+// suspectGroups returns the suspect groups of the sink with index n, sorted.
+func (a *auditRun) suspectGroups(n int) (places []string) {
+	for _, g := range a.work.Groups {
+		if g.Sink == n {
+			places = append(places, string(g.Place))
+		}
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
 // compareGroups compares groups of a sink with their sums, and reports the differences. n is the index of the sink. A
 // group that changes meanwhile is compared again. If the group still changes in the last round, it is reported as Busy.
 func (a *auditRun) compareGroups(ctx context.Context, n int, groups audit.GroupSink, places []string) error {
@@ -51,16 +55,16 @@ func (a *auditRun) compareGroups(ctx context.Context, n int, groups audit.GroupS
 			return fmt.Errorf("%s: %w", groups.Name(), err)
 		}
 		places = nil
+		isLastRound := round == groupRounds
 		for i := range findings {
 			f := &findings[i]
-			if f.Verdict == audit.Equal {
+			switch {
+			case f.Verdict == audit.Equal:
 				continue
-			}
-			if f.Verdict == audit.Busy && round < groupRounds {
+			case f.Verdict == audit.Busy && !isLastRound:
 				places = append(places, f.Place)
 				continue
-			}
-			if f.Verdict.Differs() {
+			case f.Verdict.Differs():
 				a.work.Tally.Sinks[n].GroupsDiffering++
 			}
 			if err := a.reportFinding(n, f); err != nil {
@@ -76,7 +80,7 @@ func (a *auditRun) reportFinding(sink int, f *audit.Finding) error {
 	t := &a.work.Tally.Sinks[sink]
 	t.Findings[f.Verdict]++
 	if f.Unread {
-		t.addNote("items have changes of which no record is named, and an export does not show whether it has them: " +
+		t.addNote("it has changes that no named record has, and that an export does not show: " +
 			"name the records of these changes, too")
 	}
 	return a.report.add(line{Sink: a.o.Sinks[sink].Name(), Finding: f})

@@ -76,14 +76,14 @@ func readAll[S, R any](
 		})
 	}
 	go func() {
-		defer close(results)
-		defer readers.Wait()
-		defer close(queue)
 		for _, source := range sources {
 			if !send(ctx, queue, source) {
-				return
+				break
 			}
 		}
+		close(queue) // the readers end
+		readers.Wait()
+		close(results)
 	}()
 	for result := range results {
 		if ctx.Err() != nil {
@@ -152,8 +152,8 @@ func (a *auditRun) readPart(ctx context.Context, id string, pages chan<- spooled
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	for {
-		page, readErr := r.Read(ctx) // page may be set beside an error
-		if page != nil {
+		page, readErr := r.Read(ctx)
+		if page != nil { // also with an error
 			planned, err := a.planPage(page)
 			if err != nil {
 				return err

@@ -59,8 +59,8 @@ func (s *testGroups) StoredEntries(ctx context.Context, l state.Listing) iter.Se
 	}
 }
 
-// FindShares implements [audit.GroupSink].
-func (s *testGroups) FindShares(context.Context, *record.Change) ([]audit.Finding, error) {
+// FindGroups implements [audit.GroupSink].
+func (s *testGroups) FindGroups(context.Context, *record.Change) ([]audit.Finding, error) {
 	return nil, nil
 }
 

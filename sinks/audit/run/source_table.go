@@ -21,11 +21,10 @@ import (
 
 // Table is the source table of a configuration. It may be in use.
 type Table struct {
-	ARN       string
-	StreamARN string                 // "" if the table has no stream
-	Keys      []string               // names of the key attributes, partition key first
-	Decoder   record.SnapshotOptions // options to decode the items
-	Lookup    Lookup
+	ARN     string
+	Keys    []string               // names of the key attributes, partition key first
+	Decoder record.SnapshotOptions // options to decode the items
+	Lookup  Lookup
 
 	client *dynamodb.Client
 	name   string // name or ARN of the table
@@ -43,7 +42,7 @@ func OpenTable(
 	if err != nil {
 		return nil, err
 	}
-	t.ARN, t.StreamARN, t.Keys = described.ARN, described.StreamARN, described.Keys
+	t.ARN, t.Keys = described.ARN, described.Keys
 	t.Decoder = SnapshotOptions(cfg, decoder, described.Keys)
 	t.Decoder.Table = described.Name
 	if t.Decoder.StreamARN == "" && !t.Decoder.Kinesis {

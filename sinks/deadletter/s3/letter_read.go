@@ -16,6 +16,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks/deadletter"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 )
 
 // object is a letter in a listing.
@@ -29,21 +30,9 @@ type object struct {
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		seen := make(map[letterID]bool)
-		for chunk, err := range s.listChunks(ctx) {
-			var letters []pipeline.DeadLetter
-			if err == nil {
-				letters, err = s.getNew(ctx, chunk, seen)
-			}
-			if err != nil {
-				yield(pipeline.DeadLetter{}, err)
-				return
-			}
-			for _, letter := range letters {
-				if !yield(letter, nil) {
-					return
-				}
-			}
-		}
+		seq.FlatMap(s.listChunks(ctx), func(chunk []object) ([]pipeline.DeadLetter, error) {
+			return s.getNew(ctx, chunk, seen)
+		})(yield)
 	}
 }
 

@@ -42,17 +42,15 @@ func (s *Store) readMessages(ctx context.Context) iter.Seq2[pipeline.DeadLetter,
 			return
 		}
 		started := time.Now()
-		next := 0
-		for more := true; more; {
-			received, ok := r.letterAt(next)
-			if !ok {
-				if more, err = s.receiveOrWait(ctx, r, started); err != nil {
-					yield(pipeline.DeadLetter{}, err)
-					return
-				}
-				continue
+		for next := 0; ; next++ {
+			received, ok, err := s.receiveLetter(ctx, r, next, started)
+			if err != nil {
+				yield(pipeline.DeadLetter{}, err)
+				return
 			}
-			next++
+			if !ok {
+				return
+			}
 			if received.removed {
 				continue
 			}
@@ -60,6 +58,22 @@ func (s *Store) readMessages(ctx context.Context) iter.Seq2[pipeline.DeadLetter,
 			if !yield(letter, err) || err != nil {
 				return
 			}
+		}
+	}
+}
+
+// receiveLetter returns the letter with the index i in r. If r has not received it, receiveLetter receives messages
+// first. ok is false if the queue has no more letters.
+func (s *Store) receiveLetter(
+	ctx context.Context, r *reader, i int, started time.Time,
+) (letter receivedLetter, ok bool, err error) {
+	for {
+		if letter, ok = r.letterAt(i); ok {
+			return letter, true, nil
+		}
+		more, err := s.receiveOrWait(ctx, r, started)
+		if err != nil || !more {
+			return receivedLetter{}, false, err
 		}
 	}
 }

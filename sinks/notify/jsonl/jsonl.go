@@ -24,6 +24,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/fingerprint"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -158,15 +159,11 @@ func Read(path string) iter.Seq2[[]byte, error] {
 			return
 		}
 		defer f.Close()
-		for line, err := range linefile.Lines(f) {
-			_, parseErr := eventID(line)
-			if isNoEvent := err == nil && parseErr != nil; isNoEvent {
-				continue
-			}
-			if !yield(line, err) {
-				return
-			}
-		}
+		seq.Map(linefile.Lines(f), func(line []byte) ([]byte, bool, error) {
+			_, err := eventID(line)
+			isEvent := err == nil
+			return line, isEvent, nil
+		})(yield)
 	}
 }
 
