@@ -12,7 +12,7 @@
 // The event source mapping must have FunctionResponseTypes: [ReportBatchItemFailures]. Otherwise Lambda ignores the
 // names in an answer, and treats all records as delivered.
 //
-// handler.answer (handler.go) decodes the event and calls handler.deliverRecords, which runs the pipeline over the
+// handler.handleEvent (handler.go) decodes the event and calls handler.deliverRecords, which runs the pipeline over the
 // records (invocation_run.go) and names the earliest record that is not finished (firstUnfinished in event_records.go).
 // invocation_deadline.go says when the run must stop, and invocation_answer.go writes the answer.
 // discarded_batch_handler.go receives the messages of [OnFailure], and discarded_records.go reads the records again
@@ -26,8 +26,8 @@
 //	filtered or in dead letters              |
 //	some records are not finished: a sink is | {"batchItemFailures":[{"itemIdentifier":"SEQUENCE"}]}
 //	down, or the time is over                | of the earliest record that is not finished
-//	the time is over, and no record is       | an error: after it, the event comes again in halves; an answer
-//	finished                                 | with the first record would bring the same event again, forever
+//	the time is over, and no record is       | an error, so that the event comes again in halves; an answer that
+//	finished                                 | names the first record would bring the same event again, forever
 //	a record that cannot be decoded          | the record goes to dead letters and counts as finished; without
 //	                                         | dead letters neither it nor a later record is finished
 //	the earliest unfinished record has no    | an error: Lambda brings the whole event again

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ type eventInfo struct {
 	origin     origin // "" if the event names no origin
 	isObject   bool   // the event is a JSON object
 	hasRecords bool   // the event has an array of records
-	noRecords  bool   // the event has Records, but no record in them
+	isEmpty    bool   // the array of records is empty
 	command    string // value of the member "tablewake"
 }
 
@@ -37,20 +38,11 @@ func detectEvent(b []byte) eventInfo {
 	for name := range c.Members() {
 		switch jsoncursor.Unquote(name) {
 		case "Records":
-			info.hasRecords, info.noRecords = c.Peek() == '[', true
-			for range c.Elements() {
-				info.noRecords = false
-				info.origin = readOrigin(&c)
-				if info.origin != "" {
-					return info
-				}
+			if info.readRecords(&c) {
+				return info
 			}
 		case "eventSourceARN": // a tumbling window's event has it, even without records
-			parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4)
-			isARN := len(parts) == 4 && parts[0] == "arn"
-			if isARN && info.origin == "" {
-				info.origin = origin("aws:" + parts[2])
-			}
+			info.origin = cmp.Or(info.origin, originOfARN(jsoncursor.Unquote(c.Text())))
 		case "tablewake":
 			info.command = jsoncursor.Unquote(c.Text())
 			if info.command != "" {
@@ -59,6 +51,31 @@ func detectEvent(b []byte) eventInfo {
 		}
 	}
 	return info
+}
+
+// readRecords reads the value of the member "Records", up to the first record that names its origin. It reports whether
+// a record does.
+func (info *eventInfo) readRecords(c *jsoncursor.Cursor) (isNamed bool) {
+	info.hasRecords = c.Peek() == '['
+	info.isEmpty = info.hasRecords
+	for range c.Elements() {
+		info.isEmpty = false
+		info.origin = readOrigin(c)
+		if info.origin != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// originOfARN returns the service that an ARN names; "" if the text is not an ARN.
+func originOfARN(arn string) origin {
+	parts := strings.SplitN(arn, ":", 4)
+	isARN := len(parts) == 4 && parts[0] == "arn"
+	if !isARN {
+		return ""
+	}
+	return origin("aws:" + parts[2])
 }
 
 // readOrigin returns the origin that the next record names, or "" if the record names none.
@@ -80,9 +97,8 @@ func readOrigin(c *jsoncursor.Cursor) (named origin) {
 func (h *handler) accepts(info eventInfo) error {
 	isCommand := info.origin == fromCommand
 	isAccepted := slices.Contains(h.acceptedOrigins, info.origin)
-	isEmpty := info.origin == "" && info.noRecords
 	switch {
-	case isAccepted && (info.hasRecords || isCommand), isEmpty && info.hasRecords:
+	case isAccepted && (info.hasRecords || isCommand), info.origin == "" && info.isEmpty:
 		return nil
 	case isCommand:
 		return errs.Errorf(

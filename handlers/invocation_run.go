@@ -46,7 +46,10 @@ type runResult struct {
 // then abandons the pipeline's run and returns. The next invocation waits for the abandoned run.
 func (h *handler) run(ctx context.Context, limits deadlines, pages ...*pipeline.Page) (timedOut bool, err error) {
 	current, err := h.startRun(ctx, limits)
-	if current == nil {
+	if errors.Is(err, errDeadline) {
+		return true, nil
+	}
+	if err != nil {
 		return true, err
 	}
 	results := make(chan runResult, 1)
@@ -75,13 +78,13 @@ type runState struct{ abandoned atomic.Bool }
 var errStuck = errs.New(
 	"a sink or a store that an earlier invocation abandoned has not ended within this invocation, and nothing can be delivered before it does: the process must be replaced; make each Write end when its context does")
 
-// startRun waits until no run is in flight. If there is no time left for another run, it returns nil. The error is then
-// errStuck if the run in flight was abandoned, else nil.
+// startRun waits until no run is in flight. If the time is over before that, the error is errDeadline. It is errStuck
+// if the run in flight was abandoned before the wait.
 func (h *handler) startRun(ctx context.Context, limits deadlines) (*runState, error) {
 	timeOver, cancel := newTimer(limits.revokeSoft)
 	defer cancel()
 	if limits.pastSoftRevoke(time.Now()) {
-		return nil, nil
+		return nil, errDeadline
 	}
 	previous := h.lastRun.Load()
 	wasAbandoned := previous != nil && previous.abandoned.Load()
@@ -96,7 +99,7 @@ func (h *handler) startRun(ctx context.Context, limits deadlines) (*runState, er
 	if wasAbandoned && h.lastRun.Load() == previous {
 		return nil, errStuck
 	}
-	return nil, nil
+	return nil, errDeadline
 }
 
 // deliver runs the pipeline over pages. The pipeline's error is not returned if the run was stopped because its time
