@@ -15,31 +15,23 @@ import (
 )
 
 // objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
-// expectation is a list, objects returns the changes of the log instead. The changes are in the order of their
-// versions.
+// expectation is a list, objects returns the changes of the log instead.
 func (o *outcome) objects(ctx context.Context, x expectation) (out entries, err error) {
-	sink, isSink := objects.sinkOf(o.cfg, x.name)
-	found, err := o.archiveObjects(ctx, func(k config.Sink) bool {
-		section, bucket := placeOf(k)
-		if isSink {
-			return k.Name == x.name
-		}
-		return section == objects && bucket == x.name
-	})
+	writers := objects.writers(o.cfg, x.name)
+	found, err := o.archiveObjects(ctx, writers)
 	if err != nil {
 		return out, err
 	}
-	isLog := isSink && !sink.Archive.PerItem
-	out.named = !isLog || x.contents.named
-	var log []archive.Entry
+	isSink := writers[0].Name == x.name
+	isLog := isSink && !writers[0].Archive.PerItem
+	if isLog && !x.contents.named {
+		return o.logChanges(ctx, found)
+	}
+	out.named = true
 	for _, object := range found {
 		changes, err := o.readObject(ctx, object)
 		if err != nil {
 			return out, err
-		}
-		if !out.named {
-			log = append(log, changes...)
-			continue
 		}
 		v := o.changeValues(changes)
 		if len(v.list) == 1 {
@@ -48,20 +40,27 @@ func (o *outcome) objects(ctx context.Context, x expectation) (out entries, err 
 			out.add(object.info.Name, v.value())
 		}
 	}
-	if out.named {
-		return out, nil
-	}
-	slices.SortStableFunc(log, func(a, b archive.Entry) int { return a.Version.Compare(b.Version) })
-	return o.changeValues(log), nil
+	return out, nil
 }
 
-// archiveObjects lists the objects of the archive sinks for which selects returns true. The objects are sorted by name.
-func (o *outcome) archiveObjects(ctx context.Context, selects func(config.Sink) bool) ([]singleObject, error) {
-	var found []singleObject
-	for _, k := range o.cfg.Sinks {
-		if !selects(k) {
-			continue
+// logChanges returns the changes in all objects of a log, in the order of their versions.
+func (o *outcome) logChanges(ctx context.Context, log []singleObject) (out entries, err error) {
+	var all []archive.Entry
+	for _, object := range log {
+		changes, err := o.readObject(ctx, object)
+		if err != nil {
+			return out, err
 		}
+		all = append(all, changes...)
+	}
+	slices.SortStableFunc(all, func(a, b archive.Entry) int { return a.Version.Compare(b.Version) })
+	return o.changeValues(all), nil
+}
+
+// archiveObjects lists the objects of archive sinks, sorted by name.
+func (o *outcome) archiveObjects(ctx context.Context, writers []config.Sink) ([]singleObject, error) {
+	var found []singleObject
+	for _, k := range writers {
 		store, err := o.stores.Archive(ctx, o.cfg, k)
 		if err != nil {
 			return nil, err
@@ -129,8 +128,8 @@ func (o *outcome) changeValues(changes []archive.Entry) (out entries) {
 	return out
 }
 
-// renameToPatterns gives objects of got the names in want that match them. In these names, a * matches any text. A name
-// with a * is used only if it matches exactly one object of got whose own name is not in want.
+// renameToPatterns renames objects of got to the patterns of want. A pattern is a name with a *, which matches any
+// text. It must match exactly one object of got, without those whose own names are in want.
 func renameToPatterns(got, want entries) {
 	for _, w := range want.list {
 		if !strings.Contains(w.name, "*") {

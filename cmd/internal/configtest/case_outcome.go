@@ -3,6 +3,7 @@ package configtest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -69,20 +70,19 @@ func (o *outcome) actualContents(ctx context.Context, x expectation) (entries, e
 
 // viewRows returns the rows of a view sink, or of all views in a table.
 func (o *outcome) viewRows(ctx context.Context, name string) (out entries, err error) {
-	_, isSink := rows.sinkOf(o.cfg, name)
-	table := o.tableOf(name)
-	writesTable := func(s config.Sink) bool { return s.View != nil && s.View.Table.Name == table.Name }
-	i := slices.IndexFunc(o.cfg.Sinks, writesTable)
-	store, err := o.stores.View(ctx, o.cfg, o.cfg.Sinks[i])
+	writer := rows.writers(o.cfg, name)[0]
+	table := tableOf(writer)
+	store, err := o.stores.View(ctx, o.cfg, writer)
 	if err != nil {
 		return out, err
 	}
+	isTable := writer.Name != name
 	for row, err := range store.(view.Reader).Rows(ctx, table, view.Query{}) {
 		if err != nil {
 			return out, err
 		}
-		if !isSink || row.View == name {
-			out.add("", o.rowValue(name, row))
+		if isTable || row.View == name {
+			out.add("", rowValue(table, row))
 		}
 	}
 	return out, nil
@@ -93,7 +93,7 @@ func (o *outcome) viewRows(ctx context.Context, name string) (out entries, err e
 func (o *outcome) aggregateRows(ctx context.Context, name string) (out entries, err error) {
 	sink, _ := o.cfg.Sink(name)
 	options := sinks.AggregateOptions(o.cfg, sink)
-	g := view.GroupRows{Table: o.tableOf(name), Aggregate: name, Values: options.Values, Shards: options.Shards}
+	g := view.GroupRows{Table: tableOf(sink), Aggregate: name, Values: options.Values, Shards: options.Shards}
 	store, err := o.stores.Aggregate(ctx, o.cfg, sink)
 	if err != nil {
 		return out, err
@@ -102,15 +102,14 @@ func (o *outcome) aggregateRows(ctx context.Context, name string) (out entries, 
 		if err != nil {
 			return out, err
 		}
-		out.add("", o.rowValue(name, row))
+		out.add("", rowValue(g.Table, row))
 	}
 	return out, nil
 }
 
-// rowValue converts a row, without ownAttribute and with its key attributes first. name is the sink or the table of the
-// row.
-func (o *outcome) rowValue(name string, r view.Row) item.Value {
-	keyNames, attributes := o.keyNames(name), canonicalNumbers(r.Item.Value())
+// rowValue converts a row of a table, without ownAttribute and with its key attributes first.
+func rowValue(t view.Table, r view.Row) item.Value {
+	keyNames, attributes := keyNames(t), canonicalNumbers(r.Item.Value())
 	row := entriesOf(pick(attributes, keyNames))
 	for name, v := range attributes.Members() {
 		if name != ownAttribute && !slices.Contains(keyNames, name) {
@@ -120,26 +119,31 @@ func (o *outcome) rowValue(name string, r view.Row) item.Value {
 	return row.value()
 }
 
-// keyNames returns the key attributes of the rows of a sink or a table.
-func (o *outcome) keyNames(name string) []string {
-	t := o.tableOf(name)
+// keyNames returns the key attributes of the rows of a table.
+func keyNames(t view.Table) []string {
 	return slices.DeleteFunc([]string{t.PK, t.SK}, func(name string) bool { return name == "" })
+}
+
+// tableOf returns the table of a view or aggregate sink.
+func tableOf(s config.Sink) view.Table {
+	if s.View != nil {
+		return sinks.RowTable(s.View.Table.Name, s.View.Key)
+	}
+	return sinks.RowTable(s.Aggregate.Table.Name, s.Aggregate.Group)
 }
 
 // documentValues returns the documents of an index by their ids. name is the index, or a sink that writes to the index.
 func (o *outcome) documentValues(ctx context.Context, name string) (entries, error) {
 	out := entries{named: true}
-	for _, s := range o.cfg.Sinks {
-		section, index := placeOf(s)
-		isNamed := s.Name == name || index == name
-		if section != documents || !isNamed {
-			continue
+	for _, s := range documents.writers(o.cfg, name) {
+		store, err := o.stores.Search(ctx, o.cfg, s)
+		if err != nil {
+			return out, err
 		}
-		store, ok := o.stores.indexes[s.Name].store.(search.Reader)
-		if !ok {
-			continue // no document was written
-		}
-		for d, err := range store.Documents(ctx, s.Search.Index.String()) {
+		for d, err := range store.(search.Reader).Documents(ctx, s.Search.Index.String()) {
+			if errors.Is(err, search.ErrNoIndex) {
+				break // no document was written
+			}
 			if err != nil {
 				return out, err
 			}
@@ -154,7 +158,7 @@ func (o *outcome) documentValues(ctx context.Context, name string) (entries, err
 // eventValues returns the events that a notify sink sent, or that a detector raised.
 func (o *outcome) eventValues(name string) (out entries, err error) {
 	all := o.raisedEvents[name]
-	if _, isSink := events.sinkOf(o.cfg, name); isSink {
+	if isSink := len(events.writers(o.cfg, name)) > 0; isSink {
 		if all, err = o.sentEvents(name); err != nil {
 			return out, err
 		}
@@ -167,7 +171,7 @@ func (o *outcome) eventValues(name string) (out entries, err error) {
 
 // sentEvents returns the events that a notify sink sent.
 func (o *outcome) sentEvents(sink string) (sent []item.Value, err error) {
-	for line, err := range jsonl.Read(o.stores.dir.Events(sink)) {
+	for line, err := range jsonl.Read(o.stores.Dir().Events(sink)) {
 		if err != nil {
 			return nil, err
 		}
@@ -206,20 +210,17 @@ func (o *outcome) dropCounts() (out entries) {
 // letterValues returns the dead letters. An expected letter may have only some of the fields. A letter that matches an
 // expected one gets the fields of the expectation, so that the two are equal.
 func (o *outcome) letterValues(want []entry) (out entries, err error) {
-	matched := make([]bool, len(want))
+	unmatched := slices.Clone(want)
 	for _, l := range o.deadLetters {
-		var keys item.Value
-		if l.Key != "" {
-			if keys, err = o.letterKey(l); err != nil {
-				return out, err
-			}
+		keys, err := o.letterKey(l)
+		if err != nil {
+			return out, err
 		}
 		v := object(entry{"sink", optionalText(l.Sink)}, entry{"class", item.StringValue(l.Class)}, entry{"keys", keys})
-		for i, w := range want {
-			if !matched[i] && letterMatches(w.value, v, l.Error) {
-				matched[i], v = true, w.value
-				break
-			}
+		i := slices.IndexFunc(unmatched, func(w entry) bool { return letterMatches(w.value, v, l.Error) })
+		if i >= 0 {
+			v = unmatched[i].value
+			unmatched = slices.Delete(unmatched, i, i+1)
 		}
 		out.add("", v)
 	}
@@ -258,9 +259,12 @@ func letterMatches(want, letter item.Value, message string) bool {
 	return wantSink.Equal(gotSink)
 }
 
-// letterKey returns the key of a letter as attributes. A canonical key has values without names, sorted by the names of
-// their attributes. So letterKey pairs the values with the sorted names.
+// letterKey returns the key of a letter as attributes, or an absent value if the letter has no key. A canonical key has
+// values without names, sorted by the names of their attributes. So letterKey pairs the values with the sorted names.
 func (o *outcome) letterKey(l pipeline.DeadLetter) (item.Value, error) {
+	if l.Key == "" {
+		return item.Value{}, nil
+	}
 	table, values, err := l.Key.Decode()
 	if err != nil {
 		return item.Value{}, err
@@ -283,25 +287,7 @@ func (o *outcome) letterKey(l pipeline.DeadLetter) (item.Value, error) {
 // with the same key are compared attribute by attribute.
 func (o *outcome) identity(x expectation) []string {
 	if x.section == rows || x.section == aggregates {
-		return o.keyNames(x.name)
+		return keyNames(tableOf(x.section.writers(o.cfg, x.name)[0]))
 	}
 	return x.section.identity
-}
-
-// tableOf returns the table of the view or aggregate sink called name. If there is no such sink, tableOf returns the
-// table called name.
-func (o *outcome) tableOf(name string) (t view.Table) {
-	s, _ := o.cfg.Sink(name)
-	if section, table := placeOf(s); section == rows || section == aggregates {
-		name = table
-	}
-	for _, s := range o.cfg.Sinks {
-		switch {
-		case s.View != nil && s.View.Table.Name == name:
-			t = sinks.RowTable(name, s.View.Key)
-		case s.Aggregate != nil && s.Aggregate.Table.Name == name:
-			t = sinks.RowTable(name, s.Aggregate.Group)
-		}
-	}
-	return t
 }

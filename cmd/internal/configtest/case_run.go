@@ -22,7 +22,6 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/local"
-	"github.com/tablewake/tablewake/sinks/search"
 )
 
 // maxTime limits the time of one case, because a sink may never accept a change.
@@ -95,7 +94,7 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	if err != nil {
 		return err
 	}
-	s := &stores{opened, local.Dir(dir), make(map[string]*index)}
+	s := &stores{opened}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	p, err := sinks.Assemble(ctx, cfg, s, append(slices.Clip(opts), sinks.Finite(), sinks.WithBounds(1, 0, 0))...)
 	if err != nil {
@@ -114,7 +113,7 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	if err := o.ledger.Check(); err != nil {
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", err)
 	}
-	for l, err := range target.Letters(ctx, s.dir, slog.New(slog.DiscardHandler)) {
+	for l, err := range target.Letters(ctx, s.Dir(), slog.New(slog.DiscardHandler)) {
 		if err != nil {
 			return err
 		}
@@ -173,12 +172,14 @@ func readDecoded(ctx context.Context, src pipeline.Source) (*pipeline.Page, erro
 	return page, cmp.Or(decodeErr, err)
 }
 
-// compareExpectations compares the actual contents with the expectations.
+// compareExpectations compares the actual contents with the expectations. A case without `expect` fails, and gets the
+// contents of all sinks, so that Update can write them.
 func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
+	expectations := r.Case.Expect
 	if r.Case.noExpect {
-		return r.collectContents(ctx, o)
+		expectations = allExpectations(o.cfg)
 	}
-	for _, expected := range r.Case.Expect {
+	for _, expected := range expectations {
 		actual := expected
 		var err error
 		if actual.contents, err = o.actualContents(ctx, expected); err != nil {
@@ -186,39 +187,22 @@ func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 		}
 		r.actual = append(r.actual, actual)
 		if lines := compare(expected, actual.contents, o.identity(expected)); len(lines) > 0 {
-			r.Differences = append(r.Differences,
-				Difference{Line: expected.line, Where: expected.String(), Lines: lines})
+			r.Differences = append(r.Differences, Difference{expected.line, expected.String(), lines})
 		}
 	}
-	if len(r.Differences) > 0 {
+	switch {
+	case r.Case.noExpect:
+		r.actual = slices.DeleteFunc(r.actual, func(x expectation) bool { return len(x.contents.list) == 0 })
+		r.Differences = []Difference{{r.Case.Line, "expect",
+			[]string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
+	case len(r.Differences) > 0:
 		r.Letters = o.letterTexts()
 	}
 	return nil
 }
 
-// collectContents handles a case without `expect`. It stores the contents of all sinks, so that Update can write them.
-// It also sets a difference, so that the case fails.
-func (r *Result) collectContents(ctx context.Context, o *outcome) error {
-	for _, actual := range allExpectations(o.cfg) {
-		var err error
-		if actual.contents, err = o.actualContents(ctx, actual); err != nil {
-			return err
-		}
-		if len(actual.contents.list) > 0 {
-			r.actual = append(r.actual, actual)
-		}
-	}
-	r.Differences = []Difference{{Line: r.Case.Line, Where: "expect",
-		Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
-	return nil
-}
-
 // stores are the embedded stores of one case. After the run, outcome reads the same open stores.
-type stores struct {
-	*local.Stores
-	dir     local.Dir
-	indexes map[string]*index
-}
+type stores struct{ *local.Stores }
 
 var _ sinks.Stores = (*stores)(nil)
 
@@ -228,38 +212,4 @@ func (s *stores) Archive(ctx context.Context, cfg *config.Config, spec config.Si
 	own := *spec.Archive
 	own.Bucket, spec.Archive = spec.Name, &own
 	return s.Stores.Archive(ctx, cfg, spec)
-}
-
-// index is a search index that is opened at its first write. Opening an index takes longer than the rest of a case.
-type index struct {
-	open func(context.Context) (search.Store, error)
-
-	mu    sync.Mutex
-	store search.Store // nil: no document was written yet
-}
-
-// Search returns the index of a sink. It does not open the index yet.
-func (s *stores) Search(_ context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
-	ix := &index{open: func(ctx context.Context) (search.Store, error) { return s.Stores.Search(ctx, cfg, spec) }}
-	s.indexes[spec.Name] = ix
-	return ix, nil
-}
-
-// Apply opens the index and writes.
-func (ix *index) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
-	store, err := ix.openStore(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return store.Apply(ctx, ms)
-}
-
-func (ix *index) openStore(ctx context.Context) (search.Store, error) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	var err error
-	if ix.store == nil {
-		ix.store, err = ix.open(ctx)
-	}
-	return ix.store, err
 }

@@ -27,7 +27,7 @@ type step struct {
 
 	firstLine, lastLine int // lines of the fixture, 1-based; 0, 0: all of it
 	op                  record.Operation
-	keys                entries
+	keys                []string // names of the key attributes
 }
 
 // Made is called by yamlbind after the mapping is read. It checks that the step is a change or a fixture.
@@ -41,7 +41,7 @@ func (s *step) Made(f *yamlbind.File, v *fileValue) {
 	}
 	s.setTable(f, v)
 	s.setOperation(f, v)
-	s.setKeys(f, v)
+	s.checkKeys(f, v)
 	if knownEntities(f, &s.Of) {
 		s.checkEntities(f, s.Of)
 	}
@@ -123,8 +123,7 @@ type image struct{ item.Image }
 // Bind reads an image. If the file has null, the image is absent.
 func (m *image) Bind(f *yamlbind.File, at *fileValue) {
 	problemsBefore := len(f.Problems)
-	const typed = true
-	v := parseValue(f, at, typed)
+	v := marked.parse(f, at)
 	if len(f.Problems) > problemsBefore {
 		return
 	}
@@ -173,25 +172,22 @@ func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 	f.FailIf(s.TTL && s.op != record.Remove, &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }
 
-// setKeys copies the key attributes from the images and checks them.
-func (s *step) setKeys(f *yamlbind.File, v *fileValue) {
-	keys := contextOf(f).keys[s.Table]
-	s.keys.named = true
-	f.FailIf(len(keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`",
+// checkKeys checks the key attributes of the images.
+func (s *step) checkKeys(f *yamlbind.File, v *fileValue) {
+	s.keys = contextOf(f).keys[s.Table]
+	f.FailIf(len(s.keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`",
 		"`keys` does not say which attributes are the key of the table %s", s.Table)
 	for _, m := range []*image{&s.Old, &s.New} {
-		if !m.Exists() {
-			continue
-		}
-		for _, name := range keys {
-			s.setKey(f, name, m)
+		for _, name := range s.keys {
+			if m.Exists() {
+				s.checkKey(f, name, m)
+			}
 		}
 	}
 }
 
-// setKey copies a key attribute from an image. If it was already copied from the other image, both values must be
-// equal.
-func (s *step) setKey(f *yamlbind.File, name string, m *image) {
+// checkKey checks a key attribute of an image. It must be the same in both images.
+func (s *step) checkKey(f *yamlbind.File, name string, m *image) {
 	key, exists := m.Get(name)
 	at := *f.ValueOf(m)
 	if !exists {
@@ -199,16 +195,20 @@ func (s *step) setKey(f *yamlbind.File, name string, m *image) {
 		return
 	}
 	at.Field = yamlbind.Join(at.Field, name)
-	_, err := item.AppendKeyValue(nil, key)
-	i := slices.IndexFunc(s.keys.list, func(e entry) bool { return e.name == name })
-	switch {
-	case err != nil:
+	old, hasOld := s.Old.Get(name)
+	if _, err := item.AppendKeyValue(nil, key); err != nil {
 		f.Fail(&at, "", "a key attribute is a text, a number or a $B, and not empty")
-	case i < 0:
-		s.keys.add(name, key)
-	case !s.keys.list[i].value.Equal(key):
+	} else if hasOld && !old.Equal(key) {
 		f.Fail(&at, "an item that moves to another key is removed and inserted: two steps", "old and new are of two items")
 	}
+}
+
+// keyValue returns the key attributes as an M.
+func (s *step) keyValue() item.Value {
+	if s.New.Exists() {
+		return pick(s.New.Value(), s.keys)
+	}
+	return pick(s.Old.Value(), s.keys)
 }
 
 // knownEntities reports whether the configuration has all entities in `of`. It adds a problem for the first unknown

@@ -156,11 +156,12 @@ func testFiles(paths []string) ([]string, error) {
 }
 
 // testFilesIn returns the files of tests in a folder. It returns an error if there are none.
-func testFilesIn(folder string) (names []string, err error) {
+func testFilesIn(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
 	}
+	var names []string
 	for _, e := range entries {
 		if !e.IsDir() && strings.HasSuffix(e.Name(), "_test.yaml") {
 			names = append(names, filepath.Join(folder, e.Name()))
@@ -192,33 +193,50 @@ func (t *testRun) runFile(ctx context.Context, f *File) ([]*Result, error) {
 		r.File = f.Path
 	}
 	if t.update {
-		updated, err := f.Update(t.cfg, results)
-		if err != nil {
+		if err := t.updateFile(f, results); err != nil {
 			return nil, err
 		}
-		for _, r := range results {
-			if slices.Contains(updated, r.Case) {
-				r.Outcome, r.Differences, r.Letters = "updated", nil, nil
-			}
-		}
 	}
-
+	if t.format == cli.FormatText {
+		t.printResults(f.Path, results)
+		return results, nil
+	}
 	for _, r := range results {
-		if t.format == cli.FormatText {
-			t.printResult(r)
-		} else if err := cli.WriteJSON(t.out, r); err != nil {
+		if err := cli.WriteJSON(t.out, r); err != nil {
 			return nil, err
-		}
-	}
-	if t.format == cli.FormatText && len(results) > 0 {
-		count := cli.Count(len(results), "test")
-		if failed := countFailed(results); failed > 0 {
-			fmt.Fprintf(t.out, "FAIL\t%s\t%d of %s failed\n", f.Path, failed, count)
-		} else {
-			fmt.Fprintf(t.out, "ok\t%s\t%s\n", f.Path, count)
 		}
 	}
 	return results, nil
+}
+
+// updateFile replaces the expectations that fail, and sets the results of their cases to updated.
+func (t *testRun) updateFile(f *File, results []*Result) error {
+	updated, err := f.Update(t.cfg, results)
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		if slices.Contains(updated, r.Case) {
+			r.Outcome, r.Differences, r.Letters = "updated", nil, nil
+		}
+	}
+	return nil
+}
+
+// printResults prints the results of one file for people.
+func (t *testRun) printResults(file string, results []*Result) {
+	if len(results) == 0 {
+		return
+	}
+	for _, r := range results {
+		t.printResult(r)
+	}
+	count := cli.Count(len(results), "test")
+	if failed := countFailed(results); failed > 0 {
+		fmt.Fprintf(t.out, "FAIL\t%s\t%d of %s failed\n", file, failed, count)
+	} else {
+		fmt.Fprintf(t.out, "ok\t%s\t%s\n", file, count)
+	}
 }
 
 // printResult prints the result of one test for people.

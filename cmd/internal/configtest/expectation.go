@@ -16,7 +16,7 @@ import (
 type section struct {
 	name     string
 	target   string   // what the entries are named after; "": the section is one entry without a name
-	typed    bool     // the values have DynamoDB types; otherwise they are plain JSON
+	notation notation // of the values
 	ordered  bool     // the order of the elements counts
 	shape    string   // form of an entry
 	fields   []string // the allowed keys of an element; nil: any keys, because they are the user's attributes
@@ -28,18 +28,18 @@ const aList = "a list"
 
 // The sections. letters are the dead letters, the stored changes that could not be written.
 var (
-	rows       = &section{name: "rows", target: "view sink or table", typed: true, shape: aList}
-	aggregates = &section{name: "aggregates", target: "aggregate sink", typed: true, shape: aList} // shards added up
+	rows       = &section{name: "rows", target: "view sink or table", notation: marked, shape: aList}
+	aggregates = &section{name: "aggregates", target: "aggregate sink", notation: marked, shape: aList} // shards added up
 	documents  = &section{name: "documents", target: "search sink or index",
 		shape: "a mapping of documents by their ids"}
-	objects = &section{name: "objects", target: "archive sink or bucket", typed: true, ordered: true,
+	objects = &section{name: "objects", target: "archive sink or bucket", notation: marked, ordered: true,
 		shape:  "a mapping of objects by their names, or of a log a list of changes",
 		fields: []string{"op", "ttl", "table", "keys", "old", "new"}}
 	events = &section{name: "events", target: "notify sink or detector", ordered: true, shape: aList,
 		fields: []string{"detector", "op", "table", "keys", "path", "old", "new", "attributes"}}
 	drops = &section{name: "drops", shape: aList,
 		fields: []string{"reason", "sink", "count"}, required: "reason", identity: []string{"sink", "reason"}}
-	letters = &section{name: "letters", typed: true, shape: aList,
+	letters = &section{name: "letters", notation: marked, shape: aList,
 		fields: []string{"class", "sink", "keys", "error"}, required: "class", identity: []string{"sink", "keys"}}
 )
 
@@ -82,11 +82,20 @@ func placeOf(k config.Sink) (*section, string) {
 	return nil, ""
 }
 
-// sinkOf returns the sink called name. It returns false if there is no such sink, or if its output is not in section s.
-func (s *section) sinkOf(cfg *config.Config, name string) (config.Sink, bool) {
-	k, found := cfg.Sink(name)
-	section, _ := placeOf(k)
-	return k, found && section == s
+// writers returns the sinks that write the contents of an expectation called name: the sink called name, or else all
+// sinks that write to the place called name.
+func (s *section) writers(cfg *config.Config, name string) (found []config.Sink) {
+	for _, k := range cfg.Sinks {
+		section, place := placeOf(k)
+		switch {
+		case section != s:
+		case k.Name == name:
+			return []config.Sink{k}
+		case place == name:
+			found = append(found, k)
+		}
+	}
+	return found
 }
 
 // targets returns the names that are allowed in a section.
@@ -185,41 +194,32 @@ func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) e
 	if !f.FollowAlias(v) {
 		return x
 	}
-	isList := v.Node.Kind == yaml.SequenceNode
-	x.contents.named = v.Node.Kind == yaml.MappingNode
+	isList, isMapping := v.Node.Kind == yaml.SequenceNode, v.Node.Kind == yaml.MappingNode
 	hasShape, empty := isList, "[]"
 	switch s {
 	case documents:
-		hasShape, empty = x.contents.named, "{}"
+		hasShape, empty = isMapping, "{}"
 	case objects:
-		hasShape, empty = isList || x.contents.named, "[] or {}"
+		hasShape, empty = isList || isMapping, "[] or {}"
 	}
-	switch {
-	case !hasShape:
+	if !hasShape {
 		f.Fail(v, "none at all is written "+empty, "wants %s, not %s", s.shape, f.Describe(v.Node))
-	case isList:
-		for _, e := range f.Elements(v) {
-			x.contents.add("", s.element(f, e))
-		}
-	default:
-		for _, m := range f.Members(v) {
-			x.contents.add(m.Name, s.element(f, m))
-		}
+		return x
 	}
+	x.contents = parseEntries(f, v, s.element)
 	return x
 }
 
 // element reads one element and checks it. It adds the default count of a drop.
 func (s *section) element(f *yamlbind.File, at *fileValue) item.Value {
-	if f.FollowAlias(at) && s == objects && at.Node.Kind == yaml.SequenceNode { // an object with several changes
-		var es entries
-		for _, e := range f.Elements(at) {
-			es.add("", s.element(f, e))
-		}
-		return es.value()
+	if !f.FollowAlias(at) {
+		return item.Value{}
+	}
+	if s == objects && at.Node.Kind == yaml.SequenceNode { // an object with several changes
+		return parseEntries(f, at, s.element).value()
 	}
 	problemsBefore := len(f.Problems)
-	v := parseValue(f, at, s.typed)
+	v := s.notation.parseFollowed(f, at)
 	switch {
 	case len(f.Problems) > problemsBefore:
 		return v

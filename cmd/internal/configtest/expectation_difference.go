@@ -17,61 +17,84 @@ type Difference struct {
 // the attributes that are the key of a list element. It is nil if the elements have no key.
 func compare(x expectation, got entries, identity []string) (lines []string) {
 	want := x.contents
-	partners := slices.Repeat([]int{-1}, len(want.list)) // index in got of each entry of want; -1: none
-	// pair finds partners for the entries of want that have none: the first free entry of got that is the same.
-	pair := func(same func(w, g item.Value) bool) {
-		for i, w := range want.list {
-			// objects in a list have no names, and are compared by their contents
-			isPartner := func(g entry) bool { return (!want.named || g.name == w.name) && same(w.value, g.value) }
-			for j, g := range got.list {
-				if partners[i] < 0 && isPartner(g) && !slices.Contains(partners, j) {
-					partners[i] = j
-				}
-			}
-		}
-	}
-	pair(item.Value.Equal)
-	allPaired := len(want.list) == len(got.list) && !slices.Contains(partners, -1)
-	switch {
-	case allPaired && x.section.ordered && !want.named && !slices.IsSorted(partners):
+	p := newPairing(want, got)
+	p.pair(item.Value.Equal)
+	isOrdered := x.section.ordered && !want.named
+	if isOrdered && p.isComplete() && !slices.IsSorted(p.partners) {
 		lines = append(lines, "  in another order:")
-		partners = nil
-		want.list = nil
+		for _, g := range got.list {
+			lines = append(lines, "+ "+g.String())
+		}
+		return lines
+	}
+	switch { // pair the rest by their names or keys, to compare them attribute by attribute
 	case want.named:
-		pair(func(w, g item.Value) bool { return true })
+		p.pair(func(w, g item.Value) bool { return true })
 	case identity != nil:
-		pair(func(w, g item.Value) bool { return pick(w, identity).Equal(pick(g, identity)) })
+		p.pair(func(w, g item.Value) bool { return pick(w, identity).Equal(pick(g, identity)) })
 	}
 
 	for i, w := range want.list {
-		if partners[i] < 0 {
+		if p.partners[i] < 0 {
 			lines = append(lines, "- "+w.String())
-			continue
-		}
-		g := got.list[partners[i]]
-		if w.value.Equal(g.value) {
-			continue
-		}
-		wantImage, _ := item.ImageOf(w.value)
-		gotImage, _ := item.ImageOf(g.value)
-		differences := item.Diff(wantImage, gotImage)
-		if len(differences) == 0 || !wantImage.Exists() || !gotImage.Exists() {
-			lines = append(lines, "- "+w.String(), "+ "+g.String())
-			continue
-		}
-		if want.named {
-			lines = append(lines, "  "+scalarText(w.name)+":")
 		} else {
-			lines = append(lines, "  "+valueText(pick(w.value, identity)))
-		}
-		for _, d := range differences {
-			lines = append(lines, "    "+d.Path+": want "+valueText(d.Old)+", got "+valueText(d.New))
+			lines = append(lines, differences(w, got.list[p.partners[i]], identity)...)
 		}
 	}
 	for j, g := range got.list {
-		if !slices.Contains(partners, j) {
+		if !slices.Contains(p.partners, j) {
 			lines = append(lines, "+ "+g.String())
 		}
+	}
+	return lines
+}
+
+// pairing pairs expected entries with actual entries.
+type pairing struct {
+	want, got entries
+	partners  []int // index in got of each entry of want; -1: none
+}
+
+func newPairing(want, got entries) pairing {
+	return pairing{want, got, slices.Repeat([]int{-1}, len(want.list))}
+}
+
+// isComplete reports whether each entry has a partner.
+func (p *pairing) isComplete() bool {
+	return len(p.want.list) == len(p.got.list) && !slices.Contains(p.partners, -1)
+}
+
+// pair finds partners for the expected entries that have none: the first free actual entry that is the same, and has
+// the same name. Objects in a list have no names, and are compared by their contents.
+func (p *pairing) pair(same func(w, g item.Value) bool) {
+	for i, w := range p.want.list {
+		for j, g := range p.got.list {
+			isSame := (!p.want.named || g.name == w.name) && same(w.value, g.value)
+			if p.partners[i] < 0 && isSame && !slices.Contains(p.partners, j) {
+				p.partners[i] = j
+			}
+		}
+	}
+}
+
+// differences returns lines that describe how an actual entry differs from the expected one. identity is that of
+// compare.
+func differences(want, got entry, identity []string) []string {
+	if want.value.Equal(got.value) {
+		return nil
+	}
+	wantImage, _ := item.ImageOf(want.value)
+	gotImage, _ := item.ImageOf(got.value)
+	found := item.Diff(wantImage, gotImage)
+	if len(found) == 0 || !wantImage.Exists() || !gotImage.Exists() {
+		return []string{"- " + want.String(), "+ " + got.String()}
+	}
+	lines := []string{"  " + valueText(pick(want.value, identity))}
+	if want.name != "" {
+		lines[0] = "  " + scalarText(want.name) + ":"
+	}
+	for _, d := range found {
+		lines = append(lines, "    "+d.Path+": want "+valueText(d.Old)+", got "+valueText(d.New))
 	}
 	return lines
 }

@@ -62,12 +62,15 @@ func TestCompare_Numbers(t *testing.T) {
 		{"1e2", "100", ""},
 		{"10.50", "11", "    score: want 10.50, got 11"},
 		{"1e200", "1e200", ""},
+		{"1e200", "10.0E+199", ""},
+		{"-0.010e-200", "-1e-202", ""},
+		{"1e200", "1e201", "    score: want '1e200', got '1e201'"},
 		{"-1e200", "1e200", "    score: want '-1e200', got '1e200'"},
 		{"0", "1e200", "    score: want 0, got '1e200'"},
 		{"0", "1e-200", "    score: want 0, got '1e-200'"},
 		{"12345678901234567890123456789012345678", "123456789012345678901234567890123456789", "    score: want 12345678901234567890123456789012345678, got '123456789012345678901234567890123456789'"},
 	} {
-		want, problems := readPlain("score: "+c.want, false)
+		want, problems := readPlain("score: "+c.want, plain)
 		if len(problems) > 0 {
 			t.Errorf("%s: %v", c.want, problems)
 			continue

@@ -78,7 +78,7 @@ func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) 
 
 // caseEdits returns the edits for one case. They replace the entries of `expect` that differ from the result.
 func (f *File) caseEdits(r *Result) ([]edit, error) {
-	t := fileText(strings.SplitAfter(string(f.text), "\n"))
+	t := fileText(f.text)
 	if r.Case.noExpect {
 		e, err := t.addExpect(r)
 		return []edit{e}, err
@@ -93,46 +93,48 @@ func (f *File) caseEdits(r *Result) ([]edit, error) {
 		if x.at.Alias {
 			return nil, fmt.Errorf("%s stands behind an alias, which other tests may share: write it out first", x)
 		}
-		actual := r.actual[i].contents
-		e := edit{from: t.afterKey(x.at.Key), to: t.valueEnd(x.at), text: actual.block(x.at.Key.Column - 1)}
-		if x.flow {
-			e.text = " " + valueText(actual.value())
-		}
-		wasBelowKey := x.at.Node.Line > x.at.Key.Line
-		if wasBelowKey && strings.HasPrefix(e.text, "\n") {
-			e.from = t.lineEnd(x.at.Key.Line) // a comment after the key stays
-		}
-		edits = append(edits, e)
+		edits = append(edits, t.entryEdit(x, r.actual[i].contents))
 	}
 	return edits, nil
 }
 
-// fileText has the lines of a file, each with its line feed.
-type fileText []string
+// entryEdit returns the edit that replaces the contents of an entry.
+func (t fileText) entryEdit(x expectation, actual entries) edit {
+	e := edit{from: t.afterKey(x.at.Key), to: t.valueEnd(x.at), text: actual.block(x.at.Key.Column - 1)}
+	if x.flow {
+		e.text = " " + valueText(actual.value())
+	}
+	wasBelowKey := x.at.Node.Line > x.at.Key.Line
+	if wasBelowKey && strings.HasPrefix(e.text, "\n") {
+		e.from = t.lineEnd(x.at.Key.Line) // a comment after the key stays
+	}
+	return e
+}
+
+// fileText is the text of a file.
+type fileText string
+
+// lines returns the lines, each with its line feed.
+func (t fileText) lines() []string { return strings.SplitAfter(string(t), "\n") }
 
 // offset returns the byte offset of a line and column. Both start at 1; a column counts characters.
 func (t fileText) offset(line, column int) int {
-	lineStart := 0
-	for _, l := range t[:line-1] {
-		lineStart += len(l)
-	}
+	lines := t.lines()
+	start := len(strings.Join(lines[:line-1], ""))
 	characters := 0
-	for i := range t[line-1] {
+	for i := range lines[line-1] {
 		characters++
 		if characters == column {
-			return lineStart + i
+			return start + i
 		}
 	}
-	return lineStart + len(t[line-1])
+	return start + len(lines[line-1])
 }
-
-// textFrom returns the text from an offset to the end.
-func (t fileText) textFrom(from int) string { return strings.Join(t, "")[from:] }
 
 // afterKey returns the offset after the colon of a key.
 func (t fileText) afterKey(key *yaml.Node) int {
 	keyStart := t.offset(key.Line, key.Column)
-	rest := t.textFrom(keyStart)
+	rest := string(t[keyStart:])
 	keyLen := len(key.Value)
 	if rest[0] == '"' || rest[0] == '\'' {
 		keyLen = len(flowToken.FindString(rest))
@@ -147,16 +149,16 @@ func (t fileText) valueEnd(v *fileValue) int {
 		return t.blockEnd(v.Key.Line, v.Key.Column-1)
 	}
 	start := t.offset(v.Node.Line, v.Node.Column)
-	return start + flowLen(t.textFrom(start))
+	return start + flowLen(string(t[start:]))
 }
 
 // blockEnd returns the offset of the end of a key's value. line and indent are the line and the indentation of the key.
 // The lines of the value are indented deeper than the key, or start with the dash of a list.
 func (t fileText) blockEnd(line, indent int) int {
 	last := line
-	for l := line + 1; l <= len(t); l++ {
-		content := strings.TrimLeft(t[l-1], " ")
-		depth := len(t[l-1]) - len(content)
+	for i, text := range t.lines()[line:] {
+		content := strings.TrimLeft(text, " ")
+		depth := len(text) - len(content)
 		isBlank := strings.TrimSpace(content) == ""
 		if isBlank || content[0] == '#' {
 			continue
@@ -166,14 +168,14 @@ func (t fileText) blockEnd(line, indent int) int {
 		if !belongsToKey {
 			break
 		}
-		last = l
+		last = line + 1 + i
 	}
 	return t.lineEnd(last)
 }
 
 // lineEnd returns the offset after the text of a line.
 func (t fileText) lineEnd(line int) int {
-	return t.offset(line, 1) + len(strings.TrimRight(t[line-1], " \r\n"))
+	return t.offset(line, 1) + len(strings.TrimRight(t.lines()[line-1], " \r\n"))
 }
 
 // flowToken matches a comment, a quoted scalar, a plain scalar, or one character of a flow value.

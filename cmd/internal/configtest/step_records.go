@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// begin is the creation time of a case's first change, unless the case sets another time. It is also the creation time
-// in the ARN of a stream that the configuration does not name.
-var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+// defaultStart is the creation time of a case's first change, unless the case sets another time. It is also the
+// creation time in the ARN of a stream that the configuration does not name.
+var defaultStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // recorder makes stream records of the steps of a case.
 type recorder struct {
@@ -34,7 +34,7 @@ func streamOf(cfg *config.Config, table string) string {
 		}
 	}
 	return "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table + "/stream/" +
-		begin.Format("2006-01-02T15:04:05.000")
+		defaultStart.Format("2006-01-02T15:04:05.000")
 }
 
 // source opens the change or the fixture of a step. The caller must close the source.
@@ -81,7 +81,7 @@ func (r *recorder) record(s step) []byte {
 		`"eventSourceARN":%s%s,"dynamodb":{"ApproximateCreationDateTime":%s,"Keys":%s%s,"SequenceNumber":%q,`+
 		`"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
 		r.sequence, s.op, item.StringValue(streamOf(r.cfg, s.Table)).AppendJSON(nil), user, r.creationTime(s),
-		s.keys.value().Raw(), images, sequence)
+		s.keyValue().Raw(), images, sequence)
 }
 
 // creationTime returns the creation time of a step in JSON. It stores this time in last, because the default is one
@@ -91,7 +91,7 @@ func (r *recorder) creationTime(s step) string {
 	case !s.At.IsZero():
 		r.last = s.At
 	case r.last.IsZero():
-		r.last = begin
+		r.last = defaultStart
 	default:
 		r.last = r.last.Add(time.Second)
 	}

@@ -41,8 +41,8 @@ type Case struct {
 	noExpect bool       // the case has no `expect`
 }
 
-// words has the hints of parse errors that differ from the hints for a configuration file.
-var words = yamlbind.FileHints{
+// parseHints has the hints of parse errors that differ from the hints for a configuration file.
+var parseHints = yamlbind.FileHints{
 	Empty:  "begin with `keys: [PK, SK]` and `tests:`",
 	Second: "put it into a file of its own",
 	Tag:    "a type is written as DynamoDB JSON with a $: {$B: aGk=}, {$SS: [a, b]}",
@@ -79,7 +79,7 @@ func Load(path string, cfg *config.Config) (*File, error) {
 
 func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 	f := &File{Path: path, text: b}
-	r := yamlbind.New(path, b, yamlbind.Options{Words: words, MaxNodes: maxNodes,
+	r := yamlbind.New(path, b, yamlbind.Options{Words: parseHints, MaxNodes: maxNodes,
 		Context: &parseContext{cfg: cfg, dir: filepath.Dir(path)}})
 	r.Read(fileRule(), f)
 	if len(r.Problems) > 0 {
@@ -126,20 +126,24 @@ func (c *Case) Made(f *yamlbind.File, v *fileValue) {
 // every source table.
 type tableKeys map[string][]string
 
-// Bind reads the key attributes.
+// Bind reads the key attributes: a mapping of lists by their tables, or a single list.
 func (k *tableKeys) Bind(f *yamlbind.File, v *fileValue) {
 	*k = make(tableKeys)
 	r := contextOf(f)
 	r.keys = *k
-	if v.Node.Kind == yaml.MappingNode {
-		for _, m := range f.Members(v) {
-			if r.checkTable(f, m, m.Key, m.Name) && f.FollowAlias(m) {
-				r.keys[m.Name] = keyList(f, m)
-			}
-		}
+	if v.Node.Kind != yaml.MappingNode {
+		r.readSingleKey(f, v)
 		return
 	}
+	for _, m := range f.Members(v) {
+		if r.checkTable(f, m, m.Key, m.Name) && f.FollowAlias(m) {
+			r.keys[m.Name] = keyList(f, m)
+		}
+	}
+}
 
+// readSingleKey reads the key attributes of every source table. They must be those that the entities name, if any do.
+func (r *parseContext) readSingleKey(f *yamlbind.File, v *fileValue) {
 	names := keyList(f, v)
 	entityKey := r.cfg.TableKey() // nil: no entity names the key
 	isUnknown := func(name string) bool { return !slices.Contains(entityKey, name) }

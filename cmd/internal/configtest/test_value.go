@@ -2,9 +2,11 @@ package configtest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -131,16 +133,29 @@ func readJSON(c *jsoncursor.Cursor) item.Value {
 		c.Value()
 		return item.NullValue()
 	}
-	return plainNumber(c.Value())
+	return plainNumber(string(c.Value()))
 }
 
 // plainNumber converts a number of plain JSON. A number that DynamoDB cannot store becomes a text, because an N cannot
-// hold it.
-func plainNumber(text []byte) item.Value {
-	if _, err := decimal.Parse(text); err != nil {
-		return item.RawValue(item.KindS, text)
+// hold it. Equal numbers have the same text.
+func plainNumber(text string) item.Value {
+	if _, err := decimal.Parse(text); err == nil {
+		return item.RawValue(item.KindN, []byte(text))
 	}
-	return item.RawValue(item.KindN, text)
+	unsigned, isNegative := strings.CutPrefix(text, "-")
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(unsigned), "e")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "+0")
+	significant := strings.TrimRight(digits, "0")
+	power, _ := strconv.Atoi(exponent) // a power that is no int becomes the largest or the smallest int
+	power += len(digits) - len(significant) - len(fraction)
+	if isNegative {
+		significant = "-" + significant
+	}
+	if power != 0 {
+		significant += "e" + strconv.Itoa(power)
+	}
+	return item.StringValue(significant)
 }
 
 // canonicalNumbers returns v with its numbers as DynamoDB returns them: 10.5 for 10.50.
@@ -168,33 +183,85 @@ var marks = func() map[string]item.Kind {
 	return m
 }()
 
+// notation is how a value is written in a file.
+type notation int
+
+const (
+	plain  notation = iota // like JSON
+	marked                 // like JSON. A mapping with the single key $S, $N, $B, ... has a value in DynamoDB JSON
+	dynamo                 // DynamoDB JSON: a mapping with the single key S, N, B, ...
+)
+
+// kindOf returns the type of a node that has its type as its only key, and otherwise Absent.
+func (w notation) kindOf(n *yaml.Node) item.Kind {
+	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
+		return item.Absent
+	}
+	switch key := n.Content[0].Value; w {
+	case marked:
+		return marks[key]
+	case dynamo:
+		return marks["$"+key]
+	}
+	return item.Absent
+}
+
+// parse reads a value.
+func (w notation) parse(f *yamlbind.File, at *fileValue) item.Value {
+	if !f.FollowAlias(at) {
+		return item.Value{}
+	}
+	return w.parseFollowed(f, at)
+}
+
+// parseFollowed reads a value whose alias is followed.
+func (w notation) parseFollowed(f *yamlbind.File, at *fileValue) item.Value {
+	n, kind := at.Node, w.kindOf(at.Node)
+	switch {
+	case kind != item.Absent:
+		return parseTyped(f, at.Member(n.Content[0], n.Content[1]), kind)
+	case w == dynamo:
+		f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it out",
+			"wants a value in DynamoDB JSON, not %s", f.Describe(n))
+		return item.Value{}
+	case n.Kind != yaml.ScalarNode:
+		return parseEntries(f, at, w.parse).value()
+	}
+	return w.parseScalar(f, at)
+}
+
+// parser reads a value. Its alias is not followed yet.
+type parser func(*yamlbind.File, *fileValue) item.Value
+
+// parseEntries reads a mapping or a list.
+func parseEntries(f *yamlbind.File, at *fileValue, parse parser) entries {
+	if at.Node.Kind == yaml.MappingNode {
+		return parseMembers(f, at, parse)
+	}
+	return parseElements(f, at, parse)
+}
+
+func parseMembers(f *yamlbind.File, at *fileValue, parse parser) entries {
+	es := entries{named: true}
+	for _, m := range f.Members(at) {
+		es.add(m.Name, parse(f, m))
+	}
+	return es
+}
+
+func parseElements(f *yamlbind.File, at *fileValue, parse parser) (es entries) {
+	for _, e := range f.Elements(at) {
+		es.add("", parse(f, e))
+	}
+	return es
+}
+
 // oddNumber matches numbers of YAML that people often mean as text: with a leading zero, octal, hexadecimal, .inf and
 // .nan.
 var oddNumber = regexp.MustCompile(`^[-+]?(?:0[0-9ox]|\.[iInN])`)
 
-// parseValue reads a value. If typed is set, a mapping with the single key $S, $N, $B, ... is a value in DynamoDB JSON.
-// Otherwise such a mapping is an ordinary mapping.
-func parseValue(f *yamlbind.File, at *fileValue, typed bool) item.Value {
-	if !f.FollowAlias(at) {
-		return item.Value{}
-	}
-	switch n := at.Node; n.Kind {
-	case yaml.MappingNode:
-		if typed && len(n.Content) == 2 && marks[n.Content[0].Value] != item.Absent {
-			return parseMarked(f, at.Member(n.Content[0], n.Content[1]), marks[n.Content[0].Value])
-		}
-		es := entries{named: true}
-		for _, m := range f.Members(at) {
-			es.add(m.Name, parseValue(f, m, typed))
-		}
-		return es.value()
-	case yaml.SequenceNode:
-		var es entries
-		for _, e := range f.Elements(at) {
-			es.add("", parseValue(f, e, typed))
-		}
-		return es.value()
-	}
+// parseScalar reads a scalar whose type is that of YAML.
+func (w notation) parseScalar(f *yamlbind.File, at *fileValue) item.Value {
 	text := at.Node.Value
 	switch yamlbind.TypeOf(at.Node) {
 	case yamlbind.IsText:
@@ -208,90 +275,77 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) item.Value {
 	_, err := decimal.Parse(text)
 	if oddNumber.MatchString(text) {
 		f.Fail(at, hint, "%s is not a decimal number as DynamoDB writes them", text)
-	} else if typed && err != nil {
+	} else if w == marked && err != nil {
 		f.Fail(at, hint, "%s is not a number of DynamoDB's: %v", text, err)
 	}
-	return plainNumber([]byte(text))
+	return plainNumber(text)
 }
 
-// parseMarked reads the value after a mark, such as $SS. The value is written in DynamoDB JSON, and kind is its type.
-func parseMarked(f *yamlbind.File, at *fileValue, kind item.Kind) item.Value {
+// parseTyped reads the content of a value in DynamoDB JSON. Its type is kind.
+func parseTyped(f *yamlbind.File, at *fileValue, kind item.Kind) item.Value {
 	if !f.FollowAlias(at) {
 		return item.Value{}
 	}
-	es := entries{named: kind == item.KindM}
 	switch kind {
 	case item.KindM:
-		for _, m := range f.Members(at) {
-			es.add(m.Name, parseDynamoDB(f, m))
-		}
-		return es.value()
+		return parseMembers(f, at, dynamo.parse).value()
 	case item.KindL:
-		for _, e := range f.Elements(at) {
-			es.add("", parseDynamoDB(f, e))
-		}
-		return es.value()
+		return parseElements(f, at, dynamo.parse).value()
 	case item.KindSS, item.KindNS, item.KindBS:
 		return parseSet(f, at, kind)
 	}
-	return parseScalar(f, at, kind)
-}
-
-// parseDynamoDB reads DynamoDB JSON: a mapping with one key, which is the type.
-func parseDynamoDB(f *yamlbind.File, at *fileValue) item.Value {
-	if !f.FollowAlias(at) {
-		return item.Value{}
-	}
-	n := at.Node
-	if n.Kind == yaml.MappingNode && len(n.Content) == 2 {
-		if kind := marks["$"+n.Content[0].Value]; kind != item.Absent {
-			return parseMarked(f, at.Member(n.Content[0], n.Content[1]), kind)
-		}
-	}
-	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it out",
-		"wants a value in DynamoDB JSON, not %s", f.Describe(n))
-	return item.Value{}
+	return parseTypedScalar(f, at, kind)
 }
 
 // parseSet reads the members of a set.
 func parseSet(f *yamlbind.File, at *fileValue, kind item.Kind) item.Value {
 	memberKind := []item.Kind{item.KindS, item.KindN, item.KindB}[kind-item.KindSS]
 	var members []item.Value
-	raw := []byte{'['}
-	for i, e := range f.Elements(at) {
-		m := parseScalar(f, e, memberKind)
+	var texts [][]byte
+	for _, e := range f.Elements(at) {
+		m := parseTyped(f, e, memberKind)
 		isRepeated := m.Exists() && slices.ContainsFunc(members, m.Equal)
 		f.FailIf(isRepeated, e, "remove it", "the member appears twice in the set")
-		members = append(members, m)
-		if i > 0 {
-			raw = append(raw, ',')
-		}
-		raw = append(append(append(raw, '"'), m.Raw()...), '"')
+		members, texts = append(members, m), append(texts, fmt.Appendf(nil, `"%s"`, m.Raw()))
 	}
 	isEmpty := at.Node.Kind == yaml.SequenceNode && len(members) == 0
 	f.FailIf(isEmpty, at, "DynamoDB has no empty set: leave the attribute out", "the set is empty")
-	return item.RawValue(kind, append(raw, ']'))
+	return item.RawValue(kind, fmt.Appendf(nil, "[%s]", bytes.Join(texts, []byte(","))))
 }
 
 // boolWord matches true and false.
 var boolWord = regexp.MustCompile(`^(?:true|True|TRUE|false|False|FALSE)$`)
 
-// parseScalar reads a scalar of DynamoDB JSON. It may lack the quotes of JSON, or have quotes that JSON has not.
-func parseScalar(f *yamlbind.File, at *fileValue, kind item.Kind) item.Value {
-	if !f.FollowAlias(at) {
-		return item.Value{}
-	}
-	content := item.StringValue(at.Node.Value).AppendJSON(nil)
+// parseTypedScalar reads a scalar of DynamoDB JSON. It may lack the quotes of JSON, or have quotes that JSON has not.
+func parseTypedScalar(f *yamlbind.File, at *fileValue, kind item.Kind) item.Value {
+	text := at.Node.Value
+	content := item.AppendJSONText(nil, text)
 	isWord := kind == item.KindBOOL || kind == item.KindNULL
-	if isWord && boolWord.Match(content[1:len(content)-1]) {
-		content = bytes.ToLower(content[1 : len(content)-1])
+	if isWord && boolWord.MatchString(text) {
+		content = []byte(strings.ToLower(text))
 	}
 	v, err := item.ParseValue(fmt.Appendf(nil, `{"%s":%s}`, kind, content))
-	if err != nil || at.Node.Kind != yaml.ScalarNode {
-		f.Fail(at, "", "wants %s, not %s", wantedTexts[kind], f.Describe(at.Node))
-		return item.Value{}
+	if err == nil && at.Node.Kind == yaml.ScalarNode {
+		return v
 	}
-	return v
+	if reason := misfit(at.Node, kind); reason != nil {
+		f.Fail(at, "", "%s is not %s: %v", yamlbind.Quoted(text), wantedTexts[kind], reason)
+	} else {
+		f.Fail(at, "", "wants %s, not %s", wantedTexts[kind], f.Describe(at.Node))
+	}
+	return item.Value{}
+}
+
+// misfit returns the reason why a scalar is not an N or a B. It returns nil for other nodes and types.
+func misfit(n *yaml.Node, kind item.Kind) (reason error) {
+	switch {
+	case n.Kind != yaml.ScalarNode:
+	case kind == item.KindN:
+		_, reason = decimal.Parse(n.Value)
+	case kind == item.KindB:
+		_, reason = base64.StdEncoding.DecodeString(n.Value)
+	}
+	return reason
 }
 
 // wantedTexts describes what a scalar of each type must be, for errors.

@@ -93,15 +93,15 @@ func isValid(kind item.Kind, content string) bool {
 // document is a file that holds one value.
 type document struct {
 	item.Value
-	typed bool
+	notation notation
 }
 
-func (d *document) Bind(f *yamlbind.File, at *fileValue) { d.Value = parseValue(f, at, d.typed) }
+func (d *document) Bind(f *yamlbind.File, at *fileValue) { d.Value = d.notation.parse(f, at) }
 
 // readPlain reads a file that holds one value.
-func readPlain(text string, typed bool) (item.Value, yamlbind.Problems) {
-	d := document{typed: typed}
-	f := yamlbind.New("value.yaml", []byte(text), yamlbind.Options{Words: words, MaxNodes: maxNodes})
+func readPlain(text string, notation notation) (item.Value, yamlbind.Problems) {
+	d := document{notation: notation}
+	f := yamlbind.New("value.yaml", []byte(text), yamlbind.Options{Words: parseHints, MaxNodes: maxNodes})
 	f.Read(yamlbind.RuleOf(reflect.TypeFor[document](), yamlbind.Kinds{}), &d)
 	return d.Value, f.Problems
 }
@@ -132,7 +132,7 @@ func TestWritingAndReading(t *testing.T) {
 			"k:" + block(v, 0) + "\nl: 1":     "k",
 			"a:\n    k:" + block(v, 4) + "\n": "a.k",
 		} {
-			file, problems := readPlain(text, true)
+			file, problems := readPlain(text, marked)
 			if len(problems) > 0 {
 				t.Fatalf("%q: %v", text, problems)
 			}
@@ -146,7 +146,7 @@ func TestWritingAndReading(t *testing.T) {
 // An alias that contains itself is reported as nested too deeply.
 func TestAliasOfItself(t *testing.T) {
 	for _, text := range []string{"&a [*a]", "&a {x: *a}", "{$L: &a [{L: *a}]}"} {
-		if _, problems := readPlain(text, true); len(problems) != 1 || !strings.Contains(problems[0].Message, "nests deeper") {
+		if _, problems := readPlain(text, marked); len(problems) != 1 || !strings.Contains(problems[0].Message, "nests deeper") {
 			t.Errorf("%s: %v", text, problems)
 		}
 	}
@@ -167,7 +167,7 @@ func TestDynamoDBAndBack(t *testing.T) {
 }
 
 func TestNumbersAreExact(t *testing.T) {
-	v, problems := readPlain(`{n: 12345678901234567890123456789012345.678, m: 10.50, s: '10.50'}`, true)
+	v, problems := readPlain(`{n: 12345678901234567890123456789012345.678, m: 10.50, s: '10.50'}`, marked)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -200,13 +200,13 @@ func TestMarks(t *testing.T) {
 		`!!str 12`:                      `{"S":"12"}`,
 		`{"json": ["é", -1.5e3, null]}`: `{"M":{"json":{"L":[{"S":"é"},{"N":"-1.5e3"},{"NULL":true}]}}}`,
 	} {
-		v, problems := readPlain(text, true)
+		v, problems := readPlain(text, marked)
 		got := v.String()
 		if got != want || len(problems) > 0 {
 			t.Errorf("%s is %s, want %s %v", text, got, want, problems)
 		}
 	}
-	if got, problems := readPlain(`{$S: x}`, false); got.String() != `{"M":{"$S":{"S":"x"}}}` || len(problems) > 0 {
+	if got, problems := readPlain(`{$S: x}`, plain); got.String() != `{"M":{"$S":{"S":"x"}}}` || len(problems) > 0 {
 		t.Errorf("in plain JSON {$S: x} is %v %v", got, problems)
 	}
 }
