@@ -153,7 +153,7 @@ func TestRun_PlanningMakesNoSink(t *testing.T) {
 func TestRun_Replay(t *testing.T) {
 	p := newProgram(t)
 	const replay = "replay -c DIR/tablewake.yaml --local DIR/out DIR/stream.jsonl "
-	if out := p.run(2, p.exts, replay+"--custom orders"); !strings.Contains(out, "have customers, on_Order") {
+	if out := p.run(2, p.exts, replay+"--custom orders"); !strings.Contains(out, "there are customers and on_Order") {
 		t.Errorf("it says %s", out)
 	}
 	p.run(4, p.exts, replay+"--custom customers")

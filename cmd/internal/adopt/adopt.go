@@ -18,6 +18,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -83,10 +84,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, name := range o.sinks {
-		if _, known := cfg.Sink(name); !known {
-			return cli.UnknownSink(cfg, "sink", name, "")
-		}
+	if err := cli.CheckSinks(cfg, o.sinks...); err != nil {
+		return err
 	}
 	o.ReadOnly = true
 	opened, err := o.OpenExisting(ctx, cfg, s.Err)
@@ -105,35 +104,45 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	isRefused := slices.ContainsFunc(adoptions, func(a sinks.Adoption) bool { return a.Refused != "" })
-	isAccepted := false
-	if len(adoptions) > 0 && !isRefused {
-		isAccepted = o.yes || o.format == cli.FormatText && o.ask(s, adoptions)
-	}
-	if isAccepted {
-		if !o.Live { // until now, the folder was only looked at
-			o.ReadOnly = false
-			if err := opened.Close(); err != nil {
-				return err
-			}
-			writable, err := o.OpenExisting(ctx, cfg, s.Err)
-			if err != nil {
-				return err
-			}
-			opened = writable
-			shown := adoptions
-			if adoptions, err = sinks.Adopt(ctx, cfg, opened, priorReads, o.sinks...); err != nil {
-				return err
-			}
-			if !slices.EqualFunc(shown, adoptions, isSame) {
-				return errors.New("the folder has changed: stop all consumers, and run the command again")
-			}
-		}
-		if err := sinks.Accept(ctx, cfg, opened, adoptions); err != nil {
+	isAccepted := len(adoptions) > 0 && !isRefused(adoptions) && o.isConfirmed(s, adoptions)
+	switch {
+	case isAccepted && o.Live:
+		err = sinks.Accept(ctx, cfg, opened, adoptions)
+	case isAccepted:
+		if err := opened.Close(); err != nil {
 			return err
 		}
+		adoptions, err = o.acceptInFolder(ctx, cfg, s, adoptions, priorReads)
 	}
-	return o.report(s, adoptions, isAccepted, isRefused)
+	if err != nil {
+		return err
+	}
+	return o.report(s, adoptions, isAccepted)
+}
+
+// isRefused reports whether one of the adoptions is refused. Then none is accepted.
+func isRefused(all []sinks.Adoption) bool {
+	return slices.ContainsFunc(all, func(a sinks.Adoption) bool { return a.Refused != "" })
+}
+
+// acceptInFolder opens the --local folder for writing, and accepts the adoptions that were shown. It returns an error
+// if the folder has others now.
+func (o *options) acceptInFolder(
+	ctx context.Context, cfg *config.Config, s cli.Streams, shown []sinks.Adoption, priorReads string,
+) (adoptions []sinks.Adoption, err error) {
+	o.ReadOnly = false
+	opened, err := o.OpenExisting(ctx, cfg, s.Err)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	if adoptions, err = sinks.Adopt(ctx, cfg, opened, priorReads, o.sinks...); err != nil {
+		return nil, err
+	}
+	if !slices.EqualFunc(shown, adoptions, isSame) {
+		return nil, errors.New("the folder has changed: stop all consumers, and run the command again")
+	}
+	return adoptions, sinks.Accept(ctx, cfg, opened, adoptions)
 }
 
 // isSame reports whether two adoptions of one output have the same result. The identity of the state differs each time
@@ -143,8 +152,12 @@ func isSame(a, b sinks.Adoption) bool {
 		a.Accepting == b.Accepting
 }
 
-// ask prints the adoptions, and asks the user to accept them. It returns true if the user answers y or yes.
-func (o *options) ask(s cli.Streams, all []sinks.Adoption) bool {
+// isConfirmed reports whether --yes is given, or else whether the user accepts the printed adoptions with y or yes.
+// With -o json it asks nothing.
+func (o *options) isConfirmed(s cli.Streams, all []sinks.Adoption) bool {
+	if o.yes || o.format != cli.FormatText {
+		return o.yes
+	}
 	writeAdoptions(s.Out, all)
 	fmt.Fprint(s.Out, "accept this? [y/N] ")
 	answer, _ := bufio.NewReader(s.In).ReadString('\n')
@@ -157,7 +170,8 @@ func (o *options) ask(s cli.Streams, all []sinks.Adoption) bool {
 
 // report prints the result. It returns an error, which sets the exit code, if a sink needs adopting and nothing was
 // accepted.
-func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted, refused bool) error {
+func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted bool) error {
+	refused := isRefused(all)
 	switch {
 	case o.format == cli.FormatJSON:
 		if err := cli.WriteJSON(s.Out, adoptionsJSON(all, accepted)); err != nil {

@@ -21,7 +21,8 @@ import (
 func TestAdopt_LostState(t *testing.T) {
 	file, name, tables := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")
-	if err := os.WriteFile(stream, []byte(clitest.Order("a,b", "1")+clitest.Order("c", "2")), 0o644); err != nil {
+	history := strings.ReplaceAll(clitest.Order("a,b", "1")+clitest.Order("c", "2"), ":table/shop/", ":table/"+name+"-source/")
+	if err := os.WriteFile(stream, []byte(history), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	program.Run(t, cli.ExitOK, "replay", "-c", file, "--live", "--create", stream)

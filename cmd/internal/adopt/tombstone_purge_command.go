@@ -11,6 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -70,15 +71,11 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 	}
 	result := purged{Before: time.Now().Add(-retention - purgeMargin).UTC().Truncate(time.Second), Sinks: map[string]int{}}
 	for _, sink := range cfg.Sinks {
-		if sink.Search == nil {
-			continue
-		}
-		store, err := opened.Search(ctx, cfg, sink)
+		purger, err := openPurger(ctx, cfg, opened, sink)
 		if err != nil {
-			return fmt.Errorf("%s: %w", sink.Name, err)
+			return err
 		}
-		purger, ok := store.(state.Purger)
-		if !ok {
+		if purger == nil {
 			continue
 		}
 		removed, err := purgeSink(ctx, stateStore, purger, sink.Name, result.Before)
@@ -98,6 +95,21 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 		fmt.Fprintln(s.Out, "no sink keeps tombstones that a purge removes")
 	}
 	return nil
+}
+
+// openPurger opens the store of a sink. It returns nil if the store keeps no tombstones that a purge removes.
+func openPurger(
+	ctx context.Context, cfg *config.Config, stores sinks.Stores, sink config.Sink,
+) (state.Purger, error) {
+	if sink.Search == nil {
+		return nil, nil
+	}
+	store, err := stores.Search(ctx, cfg, sink)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", sink.Name, err)
+	}
+	purger, _ := store.(state.Purger)
+	return purger, nil
 }
 
 // purgeSink removes the tombstones of a sink that are older than before, and returns their number. stateStore may be

@@ -82,12 +82,9 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 	})
 	bar.End()
 	if err == nil || done.Large > 0 || o.format == cli.FormatJSON {
-		err = cmp.Or(err, o.printProgress(s, done))
+		err = cmp.Or(err, o.printResult(s, done))
 	}
-	if err != nil && ctx.Err() != nil {
-		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted; the same command continues: %w", err))
-	}
-	return err
+	return cli.Interrupted(ctx, err)
 }
 
 // openArchive opens the archive at location. If the archive is in a --local folder, openArchive locks that folder, and
@@ -108,7 +105,7 @@ func (o *compactOptions) openArchive(
 		return nil, "", nil, err
 	}
 	folder := filepath.Dir(filepath.Dir(path))
-	hasArchivePath := filepath.Dir(path) == filepath.Dir(local.Dir(folder).Archive("x"))
+	hasArchivePath := filepath.Dir(path) == local.Dir(folder).Archives()
 	if hasArchivePath && target.CheckLocalFolder(folder) == nil {
 		opened, err := local.Open(folder)
 		if err != nil {
@@ -134,7 +131,7 @@ type compacted struct {
 	LeftClass  int64 `json:"left_in_class"`
 }
 
-func (o *compactOptions) printProgress(s cli.Streams, p archive.CompactProgress) error {
+func (o *compactOptions) printResult(s cli.Streams, p archive.CompactProgress) error {
 	if o.format == cli.FormatJSON {
 		return cli.WriteJSON(s.Out, compacted{o.dryRun, p.Objects, p.Bytes, p.Large, p.LargeBytes, p.Unchanged,
 			p.UnchangedByClass})
@@ -179,7 +176,7 @@ func (b *byteSize) Set(s string) error {
 	number, err := strconv.ParseInt(match[1], 10, 64)
 	*b = byteSize(number * sizeUnits[match[2]])
 	if err == nil && *b == 0 {
-		err = fmt.Errorf("it must be above 0")
+		err = errors.New("it must be above 0")
 	}
 	return err
 }

@@ -30,15 +30,16 @@ func (j *job) requestExport(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		hasNote := part != (state.Part{}) && !note.Failed
-		if hasNote && note.ARN != "" {
-			return j.waitForNoted(ctx, client, progress, part, note)
-		}
 		var next exportNote
-		if !hasNote {
+		switch {
+		case part == (state.Part{}) || note.Failed:
 			next = j.nextNote(note)
-		} else if next, err = j.requestNoted(ctx, client, progress, note); err != nil {
-			return "", j.storeFailure(ctx, part, note, err)
+		case note.ARN == "":
+			if next, err = j.requestNoted(ctx, client, progress, note); err != nil {
+				return "", j.storeFailure(ctx, part, note, err)
+			}
+		default:
+			return j.waitForNoted(ctx, client, progress, part, note)
 		}
 		// A process that loses the race continues with the note of the other process.
 		if err := j.storeNote(ctx, part, next); err != nil {

@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks/local"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // itemsWorld is a folder with a configuration whose view is filled slowly, from the file items.jsonl.
@@ -43,6 +46,25 @@ func (w *itemsWorld) put(name string, b []byte) {
 	if err := os.WriteFile(w.in(name), b, 0o600); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// withState calls do with the state of the folder.
+func (w *itemsWorld) withState(do func(kept state.Store)) {
+	w.t.Helper()
+	cfg, err := config.Load(w.in("tablewake.yaml"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	stores, err := local.Open(w.in("out"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer stores.Close()
+	kept, err := stores.State(w.t.Context(), cfg)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	do(kept)
 }
 
 // interrupt begins the backfill, and stops it when it has written some rows.
@@ -134,7 +156,7 @@ func TestReplacedItems(t *testing.T) {
 		w.refused(what, "were replaced since the run ")
 	}
 	w.put("items.jsonl", items[:len(items)/2-3])
-	w.refused("a cut copy", "the file ends within an item, so it is cut short: copy the file again")
+	w.refused("a cut copy", "the file ends within a JSON value, so it is cut short: copy the file again")
 	w.put("items.jsonl", packed(t, items))
 	w.completed("rows", n)
 }
@@ -144,8 +166,8 @@ func TestCutItems(t *testing.T) {
 	items := itemLines(100)
 	whole := packed(t, items)
 	for want, cut := range map[string][]byte{
-		"items.jsonl:51: the file ends within an item": itemLines(51)[:len(itemLines(51))-3],
-		"gzip data is cut short: copy the file again":  whole[:len(whole)-20],
+		"items.jsonl:51: the file ends within a JSON value": itemLines(51)[:len(itemLines(51))-3],
+		"gzip data is cut short: copy the file again":       whole[:len(whole)-20],
 	} {
 		for _, settings := range []string{"", "dead_letters: {dir: dead, undecodable: block}\n"} {
 			w := newItemsWorld(t, settings)
@@ -183,4 +205,23 @@ func TestSelectedItemsAreUndecodable(t *testing.T) {
 	if text, said := program.Run(t, cli.ExitDeadLetters, w.args...); !strings.Contains(text, "\nrows: live\n") {
 		t.Errorf("it says %s%s", text, said)
 	}
+}
+
+// An item that is in the files twice is refused before anything is written: a view whose row key comes from attributes
+// would have two rows of it.
+func TestRepeatedItems(t *testing.T) {
+	w := newItemsWorld(t, "")
+	repeated := []byte(`{"PK":{"S":"3"},"Name":{"S":"x"}}` + "\n")
+	w.put("items.jsonl", append(itemLines(2000), repeated...))
+	w.failed("an item twice in a file", "two items have the key 3, one in "+w.in("items.jsonl")+", the other in "+w.in("items.jsonl"))
+	w.put("items.jsonl", itemLines(2000))
+	w.put("more.jsonl", repeated)
+	w.args = append(w.args, "--items", w.in("more.jsonl"))
+	w.failed("an item in two files", "two items have the key 3, one in "+w.in("items.jsonl")+", the other in "+w.in("more.jsonl")+": remove the one")
+	w.put("more.jsonl", []byte(`{"PK":{"S":"x"}}`+"\n"))
+	w.completed("rows", 2001)
+
+	w = newItemsWorld(t, "sensitive: [PK]\nhmac_key: ${KEY:-0123456789abcdef0123456789abcdef}\n")
+	w.put("items.jsonl", append(itemLines(5), repeated...))
+	w.failed("a sensitive key", "two items have the key masked-")
 }

@@ -199,33 +199,43 @@ func (p *functionProof) checkFunction(ctx context.Context, name, version string)
 // checkStream notes the last changes of the mappings from a stream to the functions. It returns the other functions
 // that read the stream. It returns an error if no mapping sends the stream to the functions.
 func (p *functionProof) checkStream(ctx context.Context, arn string) (others []string, err error) {
+	mappings, err := p.listMappings(ctx, arn)
+	if err != nil {
+		return nil, err
+	}
 	isRead := false
-	mappings := lambda.NewListEventSourceMappingsPaginator(p.api,
-		&lambda.ListEventSourceMappingsInput{EventSourceArn: &arn})
-	for mappings.HasMorePages() {
-		page, err := mappings.NextPage(ctx)
-		if err != nil {
-			return nil, callError(ctx, "ListEventSourceMappings of "+arn, "lambda:ListEventSourceMappings on *", err)
+	for i := range mappings {
+		base, qualifier := splitQualifier(awssdk.ToString(mappings[i].FunctionArn))
+		name, isNamed := p.functions[base]
+		if !isNamed {
+			others = append(others, base)
+			continue
 		}
-		for i := range page.EventSourceMappings {
-			m := &page.EventSourceMappings[i]
-			base, qualifier := splitQualifier(awssdk.ToString(m.FunctionArn))
-			name, isNamed := p.functions[base]
-			if !isNamed {
-				others = append(others, base)
-				continue
-			}
-			if err := p.checkMapping(ctx, m, name, qualifier); err != nil {
-				return nil, err
-			}
-			isRead = true
+		if err := p.checkMapping(ctx, &mappings[i], name, qualifier); err != nil {
+			return nil, err
 		}
+		isRead = true
 	}
 	if !isRead {
 		return nil, fmt.Errorf(
 			"no event source mapping sends the records of %s to %s: name the function that reads it with --function, or create the mapping", arn, strings.Join(p.names, " or "))
 	}
 	return others, nil
+}
+
+// listMappings returns the event source mappings of a stream.
+func (p *functionProof) listMappings(
+	ctx context.Context, arn string,
+) (mappings []types.EventSourceMappingConfiguration, err error) {
+	pages := lambda.NewListEventSourceMappingsPaginator(p.api, &lambda.ListEventSourceMappingsInput{EventSourceArn: &arn})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, callError(ctx, "ListEventSourceMappings of "+arn, "lambda:ListEventSourceMappings on *", err)
+		}
+		mappings = append(mappings, page.EventSourceMappings...)
+	}
+	return mappings, nil
 }
 
 // checkMapping notes the last change of a mapping, and of the function version that the mapping invokes. It returns an

@@ -11,9 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
-	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -25,10 +23,33 @@ func TestNarrowingThatSelectsNothing(t *testing.T) {
 		all := w.args
 		w.args = slices.Concat(all, []string{wrong})
 		for range 2 {
-			w.refused(wrong, "--type, --key-prefix and --filter select no item of the source (")
+			w.refused(wrong, "--type, --key-prefix and --filter select no item of the source for rows (")
 		}
 		w.args = slices.Concat(all, []string{"--type=Order", "--key-prefix=1"})
 		w.completed("rows", 11)
+	}
+}
+
+// An item for which --filter fails is taken, and the command tells how many there are. It masks a sensitive key.
+func TestFilterThatFails(t *testing.T) {
+	for isSensitive, shown := range map[bool]string{false: ": item secret: ", true: ": item "} {
+		w := newItemsWorld(t, "")
+		if isSensitive {
+			settings := strings.ReplaceAll(readFile(t, w.in("tablewake.yaml")), "table: rows,", "table: rows, allow_sensitive: [PK],")
+			w.put("tablewake.yaml", []byte(settings+"sensitive: [PK]\nhmac_key: '${SECRET:-0123456789abcdef0123}'\n"))
+		}
+		w.put("items.jsonl", []byte(`{"PK":{"S":"a"},"Total":{"N":"7"}}`+"\n"+`{"PK":{"S":"secret"}}`+"\n"+
+			`{"PK":{"S":"secret2"},"Total":{"S":"7"}}`+"\n"+`{"PK":{"S":"d"},"Total":{"N":"1"}}`+"\n"))
+		w.args = append(w.args, "--filter", "item.Total + 1.0 > 5.0")
+		text, said := program.Run(t, cli.ExitOK, w.args...)
+		if !strings.Contains(said, "warning: --filter failed 2 times, and ") || !strings.Contains(said, shown) ||
+			strings.Contains(said, "secret") == isSensitive {
+			t.Errorf("it says %s%s", text, said)
+		}
+		rows, _ := program.Run(t, cli.ExitOK, "query", "view", "rows", "--local", w.in("out"))
+		if strings.Count(rows, "\n") != 3 {
+			t.Errorf("the rows are %s", rows)
+		}
 	}
 }
 
@@ -140,32 +161,21 @@ func TestNarrowedBackfillContinues(t *testing.T) {
 // changeRun calls change with the state, and with the run and the part of the stored backfill.
 func (w *itemsWorld) changeRun(change func(kept state.Store, run string, p state.Part)) {
 	w.t.Helper()
-	cfg, err := config.Load(w.in("tablewake.yaml"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	stores, err := local.Open(w.in("out"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer stores.Close()
-	kept, err := stores.State(w.t.Context(), cfg)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for b, err := range kept.Backfills(w.t.Context()) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for p, err := range kept.Parts(w.t.Context(), b.Run) {
+	w.withState(func(kept state.Store) {
+		for b, err := range kept.Backfills(w.t.Context()) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
-			change(kept, b.Run, p)
-			return
+			for p, err := range kept.Parts(w.t.Context(), b.Run) {
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				change(kept, b.Run, p)
+				return
+			}
 		}
-	}
-	w.t.Fatal("no part is stored")
+		w.t.Fatal("no part is stored")
+	})
 }
 
 // A type that the conditions of the sinks refuse is refused at once, with the type that was probably meant.

@@ -1,14 +1,20 @@
 package backfill_test
 
 import (
+	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/clitest"
+	"github.com/tablewake/tablewake/test/exportfile"
 )
 
 // births matches the birth in a document, which differs from folder to folder.
@@ -79,4 +85,38 @@ dead_letters: {dir: dead}
 	}
 	program.Run(t, cli.ExitOK, "redrive", "-c", in("lenient.yaml"), "--local", in("out"), "--class", "undecodable", "--discard")
 	program.Run(t, cli.ExitOK, "redrive", "-c", in("lenient.yaml"), "--local", in("out"))
+}
+
+// The item of a line that is wrong gets into the sinks by an audit, once its dead letter is discarded. No redrive can
+// deliver the line.
+func TestAuditBringsTheItemOfAWrongLine(t *testing.T) {
+	w := newItemsWorld(t, "")
+	w.put("items.jsonl", append(itemLines(5), []byte(`{"PK":{"S":"5"},"Total":{"N":"x"}}`+"\n")...))
+	program.Run(t, cli.ExitDeadLetters, w.args...)
+	local := []string{"-c", w.in("tablewake.yaml"), "--local", w.in("out")}
+	with := func(command string, more ...string) []string { return slices.Concat([]string{command}, local, more) }
+	if text, _ := program.Run(t, cli.ExitDeadLetters, with("redrive")...); !strings.Contains(text, "`tablewake guide backfill` says how") {
+		t.Errorf("of the line redrive says %s", text)
+	}
+	program.Run(t, cli.ExitOK, with("redrive", "--class", "undecodable", "--discard")...)
+
+	lines := slices.Collect(func(yield func([]byte) bool) {
+		for i := range 6 {
+			if !yield(fmt.Appendf(nil, `{"PK":{"S":"%d"}}`, i)) {
+				return
+			}
+		}
+	})
+	e := exportfile.Export{Table: "arn:aws:dynamodb:eu-west-1:123456789012:table/shop", TableID: "t", Bucket: "b", ID: "01695097218000-d6299cbd",
+		Time: "2026-11-21T09:53:00.000Z", End: "2026-11-21T09:58:12.730Z", Files: []iter.Seq[[]byte]{slices.Values(lines)}}
+	if err := e.Write(w.in("table")); err != nil {
+		t.Fatal(err)
+	}
+	auditor, report := clitest.Program{audit.New}, w.in("audit.jsonl")
+	auditor.Run(t, cli.ExitDifferences, with("audit", "--export", w.in("table"), "--keys", "PK", "--sink", "rows", "--report", report)...)
+	auditor.Run(t, cli.ExitOK, with("audit", "--repair", report, "--export", w.in("table"), "--keys", "PK")...)
+	rows, _ := program.Run(t, cli.ExitOK, "query", "view", "rows", "--local", w.in("out"))
+	if !strings.Contains(rows, "A#5") || strings.Count(rows, "\n") != 6 {
+		t.Errorf("after the repair the view has\n%s", rows)
+	}
 }

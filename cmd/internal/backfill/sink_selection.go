@@ -12,13 +12,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// selection has the sinks that a backfill fills.
+// selection has the sinks that a backfill fills, and the run that fills them.
 type selection struct {
 	births    []state.Birth  // birth of each sink's output, its recorded identity; sorted by name
+	allBirths []state.Birth  // the births of all outputs of the pipeline
 	neverWait []config.Sink  // the archives and Go sinks of births; they accept all changes at every stage
-	runID     string         // id of the backfill that fills the sinks; a new id if no backfill does yet
-	replaced  []string       // runs without a stored backfill, from which the run runID takes sinks over
-	stored    state.Backfill // the stored backfill with the id runID; zero if none is stored
+	runID     string         // id of the run that fills the sinks
+	stored    state.Backfill // the stored backfill of the run; zero if none is stored, so that the run has written nothing
+	replaced  []string       // runs that have written nothing, from which the run takes sinks
 }
 
 // names returns the names of the sinks.
@@ -33,8 +34,7 @@ func (s *selection) names() []string {
 // String returns the names of the sinks, for people.
 func (s *selection) String() string { return strings.Join(s.names(), ", ") }
 
-// isStored reports whether the state has a backfill of the run. It has one if another process reads the source, or was
-// interrupted.
+// isStored reports whether the state has the backfill of the run. Without one the run has written nothing.
 func (s *selection) isStored() bool { return s.stored.Run != "" }
 
 // hasWaiting reports whether a sink waits and needs a floor.
@@ -80,21 +80,18 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 		}
 		return runs.selectsByDefault(s, b)
 	}
-	var sel selection
-	var selected []config.Sink // in the order of sel.births
+	sel := selection{allBirths: births}
 	for _, s := range all {
 		b, hasBirth := bySink[s.Name+"\n"+sinks.Target(s)]
 		if !hasBirth || !isSelected(s, b) {
 			continue
 		}
-		selected, sel.births = append(selected, s), append(sel.births, b)
+		if err := runs.checkSelected(s, b); err != nil {
+			return nil, err
+		}
+		sel.births = append(sel.births, b)
 		if !s.KeepsState() {
 			sel.neverWait = append(sel.neverWait, s)
-		}
-	}
-	for i, s := range selected {
-		if err := runs.checkSelected(s, sel.births[i], &sel); err != nil {
-			return nil, err
 		}
 	}
 	for _, name := range names {
@@ -106,73 +103,52 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 		return nil, errNothingToFill
 	}
 	slices.SortFunc(sel.births, func(a, b state.Birth) int { return strings.Compare(a.Sink, b.Sink) })
-	return &sel, sel.findRun(runs, stored)
+	return &sel, sel.findRun(runs)
 }
 
-// openRuns are the backfills that have not ended.
+// openRuns are the runs that have not ended.
 type openRuns struct {
 	births       []state.Birth    // the births of all sinks
-	stored       []state.Backfill // the stored backfills that still fill sinks
+	stored       []state.Backfill // the stored backfills of these runs
+	begun        []string         // ids of all stored backfills; no other backfill can have one of them
 	isFirstStart bool             // no sink waits, and no sink that is being filled has a floor
 }
 
 func findOpenRuns(births []state.Birth, stored []state.Backfill) *openRuns {
 	runs := &openRuns{births: births, isFirstStart: true}
 	for _, b := range births {
-		switch b.Stage {
-		case state.Waiting:
-			runs.isFirstStart = false
-		case state.Filling, state.Settling:
-			if b.Run == sinks.RebuildRun {
-				continue
-			}
-			runs.isFirstStart = runs.isFirstStart && b.Floor.IsZero()
-			fillsSink := func(s state.Backfill) bool { return fills(s, b) && hasAllBirths(s, births) }
-			if i := slices.IndexFunc(stored, fillsSink); i >= 0 && !slices.Contains(runs.stored, stored[i]) {
-				runs.stored = append(runs.stored, stored[i])
-			}
+		isBeingFilled := b.Stage != state.Live && b.Run != sinks.RebuildRun
+		waited := b.Stage == state.Waiting || isBeingFilled && !b.Floor.IsZero()
+		runs.isFirstStart = runs.isFirstStart && !waited
+	}
+	for _, s := range stored {
+		runs.begun = append(runs.begun, s.Run)
+		if isOpen(s, births) {
+			runs.stored = append(runs.stored, s)
 		}
 	}
 	return runs
 }
 
-// fills reports whether the run of a stored backfill fills or filled the output of a birth.
-func fills(s state.Backfill, b state.Birth) bool {
-	return s.Run == b.Run && slices.Contains(strings.Split(s.Sinks, ","), b.Sink)
-}
-
-// hasAllBirths reports whether the births of all sinks of a stored backfill name its run. Otherwise the run was
-// abandoned, or another run took a sink over while the backfill was stored.
-func hasAllBirths(s state.Backfill, births []state.Birth) bool {
-	for name := range strings.SplitSeq(s.Sinks, ",") {
-		if !slices.ContainsFunc(births, func(b state.Birth) bool { return b.Sink == name && b.Run == s.Run }) {
-			return false
-		}
-	}
-	return true
+// isOpen reports whether a stored backfill has to make one of the outputs of births live.
+func isOpen(s state.Backfill, births []state.Birth) bool {
+	isUnfilled := func(b state.Birth) bool { return s.Fills(b) && b.Stage != state.Live }
+	return slices.ContainsFunc(births, isUnfilled)
 }
 
 // findStored returns the stored backfill that fills the output of a birth; zero if there is none.
 func (r *openRuns) findStored(b state.Birth) state.Backfill {
-	if i := slices.IndexFunc(r.stored, func(s state.Backfill) bool { return fills(s, b) }); i >= 0 {
+	if i := slices.IndexFunc(r.stored, func(s state.Backfill) bool { return s.Fills(b) }); i >= 0 {
 		return r.stored[i]
 	}
 	return state.Backfill{}
-}
-
-// continues reports whether a run of the selection continues with the output of a birth, which is live already because
-// a process was killed while it made the sinks live. The run of an archive is not stored. So its other sinks of the
-// selection must be settling.
-func (r *openRuns) continues(b state.Birth, sel *selection) bool {
-	isSettling := func(other state.Birth) bool { return other.Stage == state.Settling && other.Run == b.Run }
-	return r.findStored(b).Run != "" || sel.allPartsRead() && slices.ContainsFunc(sel.births, isSettling)
 }
 
 // selectsByDefault reports whether a command without names selects a sink.
 func (r *openRuns) selectsByDefault(s config.Sink, b state.Birth) bool {
 	switch {
 	case len(r.stored) > 0:
-		return fills(r.stored[len(r.stored)-1], b)
+		return r.stored[len(r.stored)-1].Fills(b)
 	case b.Stage == state.Live:
 		neverFilled := b.Run == "" && b.Floor.IsZero()
 		return neverFilled && sinks.CanBeFilled(s) && r.isFirstStart
@@ -187,7 +163,7 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(s config.Sink) bool { return s.Name == name })
 		if i < 0 {
-			return cli.UnknownSink(cfg, "sink", name, "")
+			return cli.CheckSinks(cfg, name)
 		}
 		s := all[i]
 		switch err := sinks.CheckNamed(s); {
@@ -206,11 +182,12 @@ func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) erro
 	return nil
 }
 
-// checkSelected returns an error if the sink s of the selection sel, whose birth is b, cannot be filled now.
-func (r *openRuns) checkSelected(s config.Sink, b state.Birth, sel *selection) error {
+// checkSelected returns an error if the sink s, whose birth is b, cannot be filled now. A live sink of a run that has
+// not ended is not filled yet, because the run makes its sinks live one after the other.
+func (r *openRuns) checkSelected(s config.Sink, b state.Birth) error {
 	isLive := b.Stage == state.Live
 	wasFilled := b.Run != "" || !b.Floor.IsZero()
-	isFilled := isLive && wasFilled && !r.continues(b, sel)
+	isFilled := isLive && wasFilled && r.findStored(b).Run == ""
 	switch {
 	case isLive && b.Run == sinks.NoRun:
 		return cli.Usagef("--sink %s began with the changes of its first start "+
@@ -232,42 +209,44 @@ func (r *openRuns) checkSelected(s config.Sink, b state.Birth, sel *selection) e
 	return nil
 }
 
-// findRun sets runID, replaced and stored to the run that fills the sinks. A new run takes over sinks whose runs have
-// no stored backfill, unless the selection has all sinks of such a run: then another process may wait for its source.
-// findRun returns an error if several runs fill the sinks, or if the run fills other sinks.
-func (s *selection) findRun(open *openRuns, stored []state.Backfill) error {
-	var runs []string
-	canTakeOver := true
+// findRun sets runID, stored and replaced. A stored run is continued with its own sinks. A run that is not stored has
+// written nothing, so a new run takes its sinks over. It continues only if the selection has all of its sinks, because
+// another process of the run may wait for its export.
+func (s *selection) findRun(open *openRuns) error {
+	var others []string // the runs of sinks that no stored run fills
 	for _, b := range s.births {
-		isOpen := b.Stage == state.Filling || b.Stage == state.Settling || b.Stage == state.Live && open.continues(b, s)
-		if !isOpen {
-			continue
+		stored := open.findStored(b)
+		switch {
+		case stored.Run != "":
+			s.runID, s.stored = stored.Run, stored
+		case b.Stage == state.Filling && !slices.Contains(others, b.Run):
+			others = append(others, b.Run)
 		}
-		if !slices.Contains(runs, b.Run) {
-			runs = append(runs, b.Run)
-		}
-		s.runID, s.stored = b.Run, open.findStored(b)
-		canTakeOver = canTakeOver && b.Stage == state.Filling && !s.isStored()
 	}
-	isStored := func(b state.Backfill) bool { return b.Run == s.runID }
-	isLeftOut := func(b state.Birth) bool {
-		isOfRun := b.Run == s.runID && (b.Stage == state.Filling || b.Stage == state.Settling)
-		return isOfRun && !slices.Contains(s.births, b)
+	if s.isStored() {
+		return s.checkSinks(open)
 	}
-	switch {
-	case len(runs) == 0:
-		s.runID = state.NewID()
-	case canTakeOver:
-		joins := len(runs) == 1 && !slices.ContainsFunc(stored, isStored) && !slices.ContainsFunc(open.births, isLeftOut)
-		if !joins {
-			s.runID, s.replaced = state.NewID(), runs
-		}
-	case len(runs) > 1:
-		return cli.Usagef("the sinks are filled by several runs (%s and %s): name those of one run with --sink", runs[0],
-			runs[1])
-	case s.isStored() && strings.Join(s.names(), ",") != s.stored.Sinks:
-		return cli.Usagef("the run %s fills %s, and %s are named: name the same sinks", s.runID, s.stored.Sinks,
-			fmt.Sprint(s.names()))
+	isLeftOut := func(b state.Birth) bool { return slices.Contains(others, b.Run) && !slices.Contains(s.births, b) }
+	isWholeRun := len(others) == 1 && !slices.ContainsFunc(open.births, isLeftOut)
+	if isWholeRun && !slices.Contains(open.begun, others[0]) {
+		s.runID = others[0]
+		return nil
 	}
+	s.runID, s.replaced = state.NewID(), others
 	return nil
+}
+
+// checkSinks returns an error unless the selection has the sinks of its stored run, and no others.
+func (s *selection) checkSinks(open *openRuns) error {
+	var names []string
+	for _, b := range open.births {
+		if s.stored.Fills(b) && !slices.Contains(names, b.Sink) {
+			names = append(names, b.Sink)
+		}
+	}
+	isOfOtherRun := func(b state.Birth) bool { return !s.stored.Fills(b) }
+	if len(names) == len(s.births) && !slices.ContainsFunc(s.births, isOfOtherRun) {
+		return nil
+	}
+	return cli.Usagef("the run %s fills %s, and not %s: name the same sinks", s.runID, strings.Join(names, ", "), s)
 }

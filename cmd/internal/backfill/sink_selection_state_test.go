@@ -11,8 +11,9 @@ import (
 
 // A state that a killed or refused run leaves, with what commands do in it.
 type leftState struct {
-	births map[string]state.Birth // by sink: Stage and Run
-	stored string                 // Sinks of the stored backfill "r"; "" if none is stored
+	births    map[string]state.Birth // by sink: Stage and Run
+	stored    string                 // Sinks of the stored backfill "r"; "" if none is stored
+	abandoned bool                   // the state says that the run "r" is abandoned
 	// selected has the result for --sink names, "" for none: "NAMES in RUN", where the RUN "new" is a new id; or a part
 	// of the error
 	selected map[string]string
@@ -43,7 +44,7 @@ var (
 		},
 		"killed between the births of an abandoned run": {
 			births: map[string]state.Birth{"a": fillingN, "b": fillingR}, stored: "a,b",
-			selected: map[string]string{"": "a, b in new", "a": "a in n", "b": "b in new", "a,b": "a, b in new"},
+			selected: map[string]string{"": "b in r", "a": "a in n", "b": "b in r", "a,b": "the run r fills b, and not a, b"},
 		},
 		"killed before an abandoned run is removed": {
 			births: map[string]state.Birth{"a": fillingN, "b": fillingN}, stored: "a,b",
@@ -55,7 +56,7 @@ var (
 		},
 		"a correction for fewer sinks reads": {
 			births: map[string]state.Birth{"a": fillingR, "b": fillingN}, stored: "a",
-			selected: map[string]string{"": "a in r", "a": "a in r", "b": "b in n", "a,b": "several runs"},
+			selected: map[string]string{"": "a in r", "a": "a in r", "b": "b in n", "a,b": "the run r fills a, and not a, b: name the same sinks"},
 		},
 		"a correction for fewer sinks is live": {
 			births: map[string]state.Birth{"a": liveR, "b": fillingN}, stored: "a",
@@ -73,9 +74,17 @@ var (
 			births: map[string]state.Birth{"a": liveR, "b": settlingR}, stored: "a,b",
 			selected: map[string]string{"": "a, b in r", "a": "name the same sinks", "b": "name the same sinks", "a,b": "a, b in r"},
 		},
-		"killed before all births of an archive are live": {
-			births:   map[string]state.Birth{"a": liveR, "b": settlingR},
-			selected: map[string]string{"": "b in r", "a": "is filled", "b": "b in r", "a,b": "a, b in r"},
+		"the output of a sink was lost, and adopted": {
+			births: map[string]state.Birth{"a": waits, "b": fillingR}, stored: "a,b",
+			selected: map[string]string{"": "b in r", "a": "a in new", "b": "b in r", "a,b": "the run r fills b, and not a, b"},
+		},
+		"a sink that the narrowing left out is filled": {
+			births: map[string]state.Birth{"a": fillingN, "b": liveR}, stored: "a,b",
+			selected: map[string]string{"": "a in n", "a": "a in n", "b": "is filled", "a,b": "is filled"},
+		},
+		"another command took a sink from a run that had written nothing": {
+			births: map[string]state.Birth{"a": fillingN, "b": fillingR}, abandoned: true,
+			selected: map[string]string{"": "a, b in new", "a": "a in n", "b": "b in new", "a,b": "a, b in new"},
 		},
 		"all are live": {
 			births: map[string]state.Birth{"a": liveR, "b": liveR}, stored: "a,b",
@@ -95,7 +104,7 @@ func TestSelectSinks_LeftStates(t *testing.T) {
 			}
 		}
 		var stored []state.Backfill
-		if left.stored != "" {
+		if left.stored != "" || left.abandoned {
 			stored = append(stored, state.Backfill{Run: "r", Sinks: left.stored})
 		}
 		canEnd := make(map[string]bool)

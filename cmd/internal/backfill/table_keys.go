@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
@@ -31,20 +32,41 @@ func (j *job) resolveKeys(ctx context.Context) error {
 	} else if len(keys) == 0 {
 		return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table")
 	}
+	if err := j.checkEntityKeys(); err != nil {
+		return err
+	}
 	narrowing, err := j.o.narrowing.Build(j.cfg, keys[0])
 	if err != nil {
 		return err
 	}
-	for _, s := range j.cfg.Sinks {
-		isFilled := slices.Contains(j.selection.names(), s.Name)
-		if isFilled && !narrowing.Covers(s.WhenItem) {
-			fmt.Fprintf(j.streams.Err,
-				cli.Warning+
-					"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, narrowing)
+	j.keys, j.narrowing = keys, narrowing
+	j.warnOfLeftOutItems()
+	return nil
+}
+
+// checkEntityKeys returns an error if --keys lacks an attribute for which an entity has a pattern: no item would belong
+// to the entity.
+func (j *job) checkEntityKeys() error {
+	for _, e := range j.cfg.Entities {
+		isMissing := func(k config.KeyPattern) bool { return !slices.Contains(j.o.keys, k.Attribute) }
+		if i := slices.IndexFunc(e.Key, isMissing); i >= 0 && len(j.o.keys) > 0 {
+			return cli.Usagef("--keys names %s, and the entity %s has a pattern for the key attribute %s: name it, too",
+				strings.Join(j.o.keys, ","), e.Name, e.Key[i].Attribute)
 		}
 	}
-	j.keys, j.narrowing = keys, narrowing
 	return nil
+}
+
+// warnOfLeftOutItems warns of each sink of the file that may take items that the narrowing leaves out.
+func (j *job) warnOfLeftOutItems() {
+	for _, s := range j.cfg.Sinks {
+		isFilled := slices.Contains(j.selection.names(), s.Name)
+		if isFilled && !j.narrowing.Covers(s.WhenItem) {
+			fmt.Fprintf(j.streams.Err,
+				cli.Warning+
+					"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, j.narrowing)
+		}
+	}
 }
 
 // describeKeys describes the table, and returns its key attributes. If the table cannot be described, it returns --keys
@@ -106,24 +128,28 @@ func (j *job) checkPageKeys(part string, page *record.Page) error {
 	known := make(map[item.Key]bool)
 	for i := range page.Changes {
 		c := &page.Changes[i]
-		if c.Op != record.Snapshot {
-			isMissing := func(name string) bool {
-				_, found := c.Keys.Get(name)
-				return !found
-			}
-			if c.Keys.Len() != len(j.keys) || slices.ContainsFunc(j.keys, isMissing) {
-				return cli.Usagef("%s: the changes of the export have another key than --keys %s", part, names)
-			}
-			continue
-		}
-		if known[c.Key] {
+		isItem := c.Op == record.Snapshot
+		switch {
+		case !isItem && !j.hasKeyNames(c.Keys):
+			return cli.Usagef("%s: the changes of the export have another key than --keys %s", part, names)
+		case isItem && known[c.Key]:
 			return cli.Usagef(
 				"%s: two items have the same key by --keys %s: name all key attributes of the table, partition key first",
 				part, names)
+		case isItem:
+			known[c.Key] = true
 		}
-		known[c.Key] = true
 	}
 	return nil
+}
+
+// hasKeyNames reports whether the attributes of a key are those of j.keys.
+func (j *job) hasKeyNames(key item.Image) bool {
+	isMissing := func(name string) bool {
+		_, found := key.Get(name)
+		return !found
+	}
+	return key.Len() == len(j.keys) && !slices.ContainsFunc(j.keys, isMissing)
 }
 
 // firstPage returns the first decoded page of a part, or nil if the part has no page.

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // AddConfig adds the flag -c to c. Its value goes to file.
@@ -34,22 +36,38 @@ func SourceTable(cfg *config.Config, name string) (config.Table, error) {
 	if name == "" {
 		return config.Table{}, Usagef("--table is missing: the source has several, %s", strings.Join(names, ", "))
 	}
-	return config.Table{}, Usagef("--table %q: the source has %s", name, strings.Join(names, ", "))
+	return config.Table{}, CheckNames("table", cfg.File+" has no such source table", names, name)
 }
 
-// UnknownSink returns the usage error of a flag that names a sink that cfg does not have. It names a similar sink.
-func UnknownSink(cfg *config.Config, flag, name, advice string) error {
-	var names []string
+// CheckSinks returns a usage error if cfg lacks a sink that --sink names.
+func CheckSinks(cfg *config.Config, names ...string) error {
+	return CheckNames("sink", cfg.File+" has no such sink", SinkNames(cfg), names...)
+}
+
+// SinkNames returns the names of cfg's sinks.
+func SinkNames(cfg *config.Config) []string {
+	names := make([]string, len(cfg.Sinks))
 	for i := range cfg.Sinks {
-		names = append(names, cfg.Sinks[i].Name)
+		names[i] = cfg.Sinks[i].Name
 	}
-	text := fmt.Sprintf("--%s %q: %s has no such sink", flag, name, cfg.File)
-	for _, hint := range []string{NearName(name, names), advice} {
-		if hint != "" {
-			text += "; " + hint
+	return names
+}
+
+// CheckNames returns a usage error if one of the names, the values of a flag, is not in known. problem is the first
+// part of its text, such as "tablewake.yaml has no such sink".
+func CheckNames(flag, problem string, known []string, names ...string) error {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return Usagef("%w", UnknownName(fmt.Sprintf("--%s %q: %s", flag, name, problem), name, known))
 		}
 	}
-	return Usagef("%s", text)
+	return nil
+}
+
+// UnknownName returns the error about a name that the user typed and that is not in known. problem is the first part of
+// its text. The error names the most similar known name, or lists all.
+func UnknownName(problem, name string, known []string) error {
+	return fmt.Errorf("%s; %s", problem, yamlbind.Hint(name, known, "there are"))
 }
 
 // LoadConfig reads and validates a configuration file. The default file is tablewake.yaml in the working directory.

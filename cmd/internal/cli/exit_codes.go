@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -51,7 +52,9 @@ func WithExitCode(code int, err error) error { return &ExitError{code, err} }
 // Interrupted returns err. If ctx has ended, the returned error has the exit code [ExitInterrupted], and also says that
 // the user can continue with the same command.
 func Interrupted(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() == nil {
+	exit, hasCode := errors.AsType[*ExitError](err)
+	saysSo := hasCode && exit.code == ExitInterrupted
+	if err == nil || ctx.Err() == nil || saysSo {
 		return err
 	}
 	return WithExitCode(ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))

@@ -104,17 +104,8 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
   # The rows of the views afterwards
   tablewake query view --local out`,
 		SuggestionsMinimumDistance: 2,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			hint := "see `tablewake --help`"
-			if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-				hint = "did you mean " + strings.Join(near, " or ") + "?"
-			}
-			return Usagef("there is no command %q; %s", args[0], hint)
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:                       refuseUnknownCommand,
+		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, args []string) error {
 			logs.levelGiven = c.Flags().Changed("log-level")
 			if err := refuseEmpty(c, args); err != nil {
@@ -125,13 +116,7 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		hint := "see `" + c.CommandPath() + " --help`"
-		if flagErr, ok := errors.AsType[namedFlagError](err); ok {
-			hint = cmp.Or(NearName("--"+flagErr.GetSpecifiedName(), flagNames(c)), hint)
-		}
-		return Usagef("%w; %s", err, hint)
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&prof.dir, "profile", "",
 		"write cpu.pprof and heap.pprof of this run into this `folder`")
 	logs.add(root)
@@ -146,6 +131,18 @@ archive and notifications. Are you new to it? ` + "`tablewake guide`" + ` lists 
 		}
 	}
 	return root
+}
+
+// refuseUnknownCommand returns an error if an argument is left, because it names no command.
+func refuseUnknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "see `tablewake --help`"
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = "did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return Usagef("there is no command %q; %s", args[0], hint)
 }
 
 // refuseEmpty returns an error if an argument or the value of a flag is empty. The usual cause is a variable of the
@@ -171,6 +168,15 @@ func refuseEmpty(c *cobra.Command, args []string) error {
 type namedFlagError interface {
 	error
 	GetSpecifiedName() string
+}
+
+// flagError returns the usage error for an error of pflag. If a flag is unknown, it names a similar one.
+func flagError(c *cobra.Command, err error) error {
+	hint := "see `" + c.CommandPath() + " --help`"
+	if flagErr, ok := errors.AsType[namedFlagError](err); ok {
+		hint = cmp.Or(NearName("--"+flagErr.GetSpecifiedName(), flagNames(c)), hint)
+	}
+	return Usagef("%w; %s", err, hint)
 }
 
 // help prints the help of a command or a topic. It returns an error if there is no such command or topic.

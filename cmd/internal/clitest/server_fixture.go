@@ -63,27 +63,37 @@ func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, suffix := range []string{"-source", "-state", "-rows"} {
-			_, err := tables.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(name + suffix)})
-			if _, missing := errors.AsType[*types.ResourceNotFoundException](err); err != nil && !missing {
-				t.Error(err)
-			}
-		}
-		r, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, search+"/"+name+"*", nil)
+		err := errors.Join(deleteTables(tables, name), deleteIndexes(search, name))
 		if err != nil {
-			t.Error(err)
-			return
-		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return file, name, tables
+}
+
+// deleteTables deletes the tables of the file that exist.
+func deleteTables(tables *dynamodb.Client, name string) (err error) {
+	for _, suffix := range []string{"-source", "-state", "-rows"} {
+		_, deleteErr := tables.DeleteTable(context.Background(),
+			&dynamodb.DeleteTableInput{TableName: aws.String(name + suffix)})
+		if _, isMissing := errors.AsType[*types.ResourceNotFoundException](deleteErr); !isMissing {
+			err = errors.Join(err, deleteErr)
+		}
+	}
+	return err
+}
+
+// deleteIndexes deletes the indexes whose names begin with a prefix.
+func deleteIndexes(endpoint, prefix string) error {
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodDelete, endpoint+"/"+prefix+"*", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
 }
 
 // Paid returns the count of the group "paid".

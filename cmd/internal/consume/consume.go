@@ -135,7 +135,7 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	return nil
 }
 
-func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
+func (o *options) run(ctx context.Context, s cli.Streams) error {
 	cfg, err := o.LoadConfig(o.Config)
 	if err != nil {
 		return err
@@ -143,6 +143,16 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err := o.checkFlags(cfg); err != nil {
 		return err
 	}
+	err = o.openAndRun(ctx, cfg, s)
+	_, hasCode := errors.AsType[*cli.ExitError](err)
+	if err != nil && !hasCode && ctx.Err() != nil {
+		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
+	}
+	return err
+}
+
+// openAndRun starts the telemetry and the answers at --health, opens the stores, and runs the consumer.
+func (o *options) openAndRun(ctx context.Context, cfg *config.Config, s cli.Streams) (err error) {
 	statusLines := cli.NewStatusLines(s.Err)
 	if statusLines != nil {
 		s.Err = statusLines
@@ -150,12 +160,6 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	log := s.Err
 	stop := newStopper(ctx, o.stopTimeout)
 	defer stop.close()
-	defer func() {
-		_, hasCode := errors.AsType[*cli.ExitError](err)
-		if err != nil && !hasCode && ctx.Err() != nil {
-			err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
-		}
-	}()
 
 	var emf io.Writer
 	if o.Live && cfg.Metrics == config.MetricsEMF {
@@ -196,30 +200,39 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return o.Hint(err)
 	}
 
+	source, repair, err := o.newConsumer(cfg, res, log)
+	if err != nil {
+		return err
+	}
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, statusLines: statusLines,
+		stores: res.stores, notes: res.state, repair: repair, noEntityCount: &noEntity,
+		statusRequests: make(chan struct{}, maxStatusRequests)}
+	if endpoint != nil {
+		c.reports = o.newReportCache(cfg, res)
+	}
+	o.start.setRunning(c)
+	return c.run(ctx, s)
+}
+
+// newConsumer returns the consumer, and the repair of its gaps; nil without on_gap: repair.
+func (o *options) newConsumer(
+	cfg *config.Config, res *resources, log io.Writer,
+) (source *consumer.Consumer, repair *gapRepair, err error) {
 	sourceOptions := consumer.Options{
 		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.coordinatorOptions(cfg),
 		CallTimeout: stream.CallTimeout, Logger: o.logger(log), Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
 	}
-	var repair *gapRepair
-	if cfg.Source.OnGap == config.OnGapRepair {
-		repair = o.newGapRepair(cfg, res, s.Extensions, log)
-		sourceOptions.UnrepairedGaps = repair.unrepaired.Load
+	if cfg.Source.OnGap != config.OnGapRepair {
+		source, err = consumer.New(sourceOptions)
+		return source, nil, err
 	}
-	source, err := consumer.New(sourceOptions)
-	if err != nil {
-		return err
+	repair = o.newGapRepair(cfg, res, log)
+	sourceOptions.UnrepairedGaps = repair.unrepaired.Load
+	if source, err = consumer.New(sourceOptions); err != nil {
+		return nil, nil, err
 	}
-	if repair != nil {
-		repair.owner = source.ID()
-	}
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, statusLines: statusLines,
-		stores: res.stores, notes: res.state, repair: repair, noEntityCount: &noEntity,
-		statusRequests: make(chan struct{}, maxAsking)}
-	if endpoint != nil {
-		c.looks = o.newLooks(cfg, res)
-	}
-	o.start.done(c)
-	return c.run(ctx, s)
+	repair.owner = source.ID()
+	return source, repair, nil
 }
 
 // logger returns a logger of level info, or of level debug with --verbose. The events of shards have the level info.

@@ -26,20 +26,21 @@ import (
 
 // consumerRun is a consumer that has started.
 type consumerRun struct {
-	o              *options
-	cfg            *config.Config
-	pipeline       *pipeline.Pipeline
-	consumer       *consumer.Consumer
-	stores         *target.Stores
-	notes          state.HeldBackNotes // for `status`; nil: the file names no state
-	repair         *gapRepair          // nil: gaps are not repaired
-	stop           *stopper
-	log            io.Writer
-	statusLines    *cli.StatusLines  // the lines at the end of the terminal; nil: no progress is shown there
-	noEntityCount  *atomic.Int64     // changes whose item belongs to no entity
-	looks          *page.ReportCache // reports on the stores that all consumers share; nil: the page is not served
-	rates          rates
-	statusRequests chan struct{} // has an element for each waiting call of statusWithin
+	o               *options
+	cfg             *config.Config
+	pipeline        *pipeline.Pipeline
+	consumer        *consumer.Consumer
+	stores          *target.Stores
+	notes           state.HeldBackNotes // for `status`; nil: the file names no state
+	repair          *gapRepair          // nil: gaps are not repaired
+	stop            *stopper
+	log             io.Writer
+	statusLines     *cli.StatusLines  // the lines at the end of the terminal; nil: no progress is shown there
+	noEntityCount   *atomic.Int64     // changes whose item belongs to no entity
+	reports         *page.ReportCache // reports on the stores that all consumers share; nil: the page is not served
+	rates           rates
+	reportedRecords int64         // records read, at the last progress line
+	statusRequests  chan struct{} // has an element for each waiting call of statusWithin
 
 	mu            sync.Mutex
 	stopReasons   map[string]string // reason by stopped shard, from the last status that was read
@@ -76,8 +77,8 @@ func (c *consumerRun) runPipeline(ctx context.Context) error {
 	var watchers sync.WaitGroup
 	watchers.Go(func() { c.watch(watching) })
 	watchers.Go(func() { c.noteHeldBack(watching) })
-	if c.looks != nil {
-		watchers.Go(func() { c.looks.Run(watching) })
+	if c.reports != nil {
+		watchers.Go(func() { c.reports.Run(watching) })
 	}
 	if c.repair != nil {
 		watchers.Go(func() { c.repair.run(c.stop.softStop) })

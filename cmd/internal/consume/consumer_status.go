@@ -18,14 +18,14 @@ func (s *startup) pageStatus() (out page.Status) {
 	}
 	if c != nil {
 		out.Consumer = c.statusWithin(statusTimeout)
-		out.Fleet, out.FleetError = c.looks.Latest()
+		out.Fleet, out.FleetError = c.reports.Latest()
 	}
 	return out
 }
 
 const (
-	statusTimeout = time.Second // a consumer that does not return its status within this time hangs
-	maxAsking     = 4           // maximum number of waiting calls of statusWithin
+	statusTimeout     = time.Second // a consumer that does not return its status within this time hangs
+	maxStatusRequests = 4           // maximum number of waiting calls of statusWithin
 )
 
 // statusWithin returns the status of this process, or nil if the consumer hangs. Without the status, the page and

@@ -13,7 +13,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/gaps"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -36,10 +35,10 @@ type repairJob struct {
 }
 
 // newGapRepair returns the repair of the gaps of cfg, which runs a repairJob. Its log goes to w.
-func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.Extension, w io.Writer) *gapRepair {
+func (o *options) newGapRepair(cfg *config.Config, res *resources, w io.Writer) *gapRepair {
 	schedule := &gapRepair{gaps: res.gaps, leaseDuration: stream.LeaseDuration(cfg), log: o.logger(w)}
 	// No progress is shown, because the log has each write.
-	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts}
+	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: o.extensions}
 	job := repairJob{options: o, cfg: cfg, resources: res, schedule: schedule, streams: streams, log: w}
 	schedule.repairDue = job.run
 	return schedule

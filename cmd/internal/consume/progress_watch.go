@@ -28,9 +28,7 @@ func (c *consumerRun) watch(ctx context.Context) {
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	var reportedRecords int64 // records read, at the last report
-	var lastRead, lastFinished int64
-	nextShow, progressAt := time.Now().Add(c.showEvery()), time.Now()
+	nextShow, idle := time.Now().Add(c.showEvery()), idleMeter{since: time.Now()}
 	if c.statusLines != nil {
 		defer c.statusLines.End()
 	}
@@ -43,28 +41,45 @@ func (c *consumerRun) watch(ctx context.Context) {
 		now := time.Now()
 		st := c.refreshStopped()
 		ledger := c.pipeline.Ledger()
-		read, pending := readAndPending(ledger)
 		c.rates.measure(now, ledger)
 		if now.After(nextShow) {
 			nextShow = now.Add(c.showEvery())
-			p := progress{c.status(st, ledger, nil), c.cfg.Name, now}
-			if c.statusLines != nil {
-				c.statusLines.Update(p.block())
-			} else if read != reportedRecords || pending > 0 || p.hasFailingSink() {
-				fmt.Fprintln(c.log, p.line())
-				reportedRecords = read
-			}
+			c.showProgress(progress{c.status(st, ledger, nil), c.cfg.Name, now})
 		}
-
-		if c.o.exitWhenIdle == 0 || c.stop.softStop.Err() != nil {
-			continue
+		mayStop := c.o.exitWhenIdle > 0 && c.stop.softStop.Err() == nil
+		if mayStop {
+			c.stopIfRead(st, ledger, idle.measure(now, ledger))
 		}
-		finished := finishedDeliveries(ledger)
-		if read != lastRead || finished != lastFinished {
-			lastRead, lastFinished, progressAt = read, finished, now
-		}
-		c.stopIfRead(st, ledger, now.Sub(progressAt))
 	}
+}
+
+// showProgress shows the progress. Without a terminal it prints nothing if nothing was read since the last line, is
+// pending or fails.
+func (c *consumerRun) showProgress(p progress) {
+	if c.statusLines != nil {
+		c.statusLines.Update(p.block())
+		return
+	}
+	read, pending := readAndPending(p.Ledger)
+	if read != c.reportedRecords || pending > 0 || p.hasFailingSink() {
+		fmt.Fprintln(c.log, p.line())
+		c.reportedRecords = read
+	}
+}
+
+// idleMeter measures for how long nothing was read or finished.
+type idleMeter struct {
+	read, finished int64
+	since          time.Time
+}
+
+// measure returns the idle time at now.
+func (m *idleMeter) measure(now time.Time, ledger pipeline.Ledger) time.Duration {
+	read, finished := ledger.Source.Read, finishedDeliveries(ledger)
+	if read != m.read || finished != m.finished {
+		*m = idleMeter{read, finished, now}
+	}
+	return now.Sub(m.since)
 }
 
 // stopIfRead begins the stop if the stream is read to its end, or if --idle-timeout has passed without progress.

@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	lookPause   = 5 * time.Second  // pause between two looks, reads of the shared stores, while the page is open
-	lookTimeout = 20 * time.Second // timeout of one look
+	sharedReadPause   = 5 * time.Second  // pause between two reads of the shared stores, while the page is open
+	sharedReadTimeout = 20 * time.Second // timeout of one read of all of them
 )
 
-// newLooks returns the reports on the stores that all consumers share. Each look reads the leases, heartbeats, gaps,
-// notes of consumers and stages of sinks. Unlike `status`, a look lists no stream and counts no dead letters.
-func (o *options) newLooks(cfg *config.Config, r *resources) *page.ReportCache {
+// newReportCache returns the reports on the stores that all consumers share. Each report has the leases, heartbeats,
+// gaps, notes of consumers and stages of sinks. Unlike `status`, it has no list of a stream and no count of dead
+// letters.
+func (o *options) newReportCache(cfg *config.Config, r *resources) *page.ReportCache {
 	var heartbeats stream.HeartbeatWatch
-	return page.NewReportCache(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
-		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	return page.NewReportCache(sharedReadPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
+		ctx, cancel := context.WithTimeout(ctx, sharedReadTimeout)
 		defer cancel()
 		obs := fleet.Observation{
 			Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg),

@@ -38,7 +38,7 @@ func (s *startup) stepFailed(step string, err error) {
 	s.problem = step + " fails, and is tried again: " + redact.LogText(err)
 }
 
-func (s *startup) done(c *consumerRun) {
+func (s *startup) setRunning(c *consumerRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.run = c

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -183,19 +184,19 @@ func writeRule(s config.Sink) string {
 	switch {
 	case s.View != nil && s.View.ForEach != nil:
 		return "2 write units for each KB of each row that differs, enters or leaves, the larger of the old and the new, and 2 for each KB of the contribution that names the rows; 1 for each KB of it where no row differs; 1 read unit for each 4 KB of it"
+	case s.View != nil && s.View.RowsMayGuardThemselves() && s.View.InPlace:
+		return "1 write unit for each KB of the larger of the old and the new row where it enters, stays or leaves, 2 writes where it moves (with tombstones: apart it is 4, 1, 4 and 8, and a plain reader finds live rows only)"
 	case s.View != nil && s.View.RowsMayGuardThemselves():
-		if s.View.InPlace {
-			return "1 write unit for each KB of the larger of the old and the new row where it enters, stays or leaves, 2 writes where it moves (with tombstones: apart it is 4, 1, 4 and 8, and a plain reader finds live rows only)"
-		}
 		return "1 write unit for each KB of the row where it stays; 4 where it enters, 4 where it leaves, 8 where it moves: 2 for each KB of a row, 2 for its tombstone; a KB is that of the larger of the old and the new row (with tombstones: in_place it is 1, 1, 1 and 2, and readers leave tombstones out)"
 	case s.View != nil:
 		return "guarded by item: 2 write units for each KB of the row and of its claim, the larger of the old and the new, 4 for guard and seat, 3 read units; where the item leaves another row, as much for that one, but for the guard"
 	case s.Aggregate != nil:
 		rule := "2 write units for each KB of what the item counts for, or of what it counted for if that is larger, 2 for each group row that changes, 1 read unit"
-		for _, v := range s.Aggregate.Values {
-			if v.Kind == "min" || v.Kind == "max" || v.Kind == "distinct" {
-				return rule + "; 2 write units and 1 to 2 read units more for each min, max and distinct"
-			}
+		keepsValues := func(v config.AggregateValue) bool {
+			return v.Kind == "min" || v.Kind == "max" || v.Kind == "distinct"
+		}
+		if slices.ContainsFunc(s.Aggregate.Values, keepsValues) {
+			rule += "; 2 write units and 1 to 2 read units more for each min, max and distinct"
 		}
 		return rule
 	}

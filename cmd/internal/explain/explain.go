@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,11 +55,8 @@ unmasked values. The rest of the output is as sensitive as the table.`,
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error {
-	if o.limit < 0 {
-		return cli.Usagef("--limit is a number of changes, or 0 for all")
-	}
-	if strings.Trim(o.sequence, "0123456789") != "" {
-		return cli.Usagef("--sequence takes the digits of a sequence number, and %q has others", o.sequence)
+	if err := o.checkFlags(); err != nil {
+		return err
 	}
 	cfg, err := o.Load()
 	if err != nil {
@@ -88,14 +86,31 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 	}
 	printed, err := printer.Print(o.Pages(ctx, cfg, s, paths), out)
 	err = cmp.Or(err, out.Flush())
-	foundNothing := printed == 0 && err == nil
-	if foundNothing && o.key != "" {
-		fmt.Fprintln(s.Err, "no change of the input matches; "+itemkey.Usage)
-	} else if foundNothing && o.sequence != "" {
-		fmt.Fprintln(s.Err, "no change of the input has the sequence number "+o.sequence)
+	if printed == 0 && err == nil {
+		o.warnOfNoMatch(s.Err)
 	}
 	if ctx.Err() != nil {
 		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	}
 	return err
+}
+
+func (o *options) checkFlags() error {
+	switch {
+	case o.limit < 0:
+		return cli.Usagef("--limit is a number of changes, or 0 for all")
+	case strings.Trim(o.sequence, "0123456789") != "":
+		return cli.Usagef("--sequence takes the digits of a sequence number, and %q has others", o.sequence)
+	}
+	return nil
+}
+
+// warnOfNoMatch prints that no change has what the flags name. It prints nothing for an input without changes.
+func (o *options) warnOfNoMatch(w io.Writer) {
+	switch {
+	case o.key != "":
+		fmt.Fprintln(w, "no change of the input matches; "+itemkey.Usage)
+	case o.sequence != "":
+		fmt.Fprintln(w, "no change of the input has the sequence number "+o.sequence)
+	}
 }

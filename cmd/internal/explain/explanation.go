@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
@@ -156,14 +154,7 @@ func dynamoDBJSON(v item.Value) json.RawMessage {
 
 // write prints the explanation for people.
 func (x explanation) write(w io.Writer) {
-	fmt.Fprintf(w, "#%d %s %s", x.Record, x.Op, x.Key)
-	if x.TTL {
-		fmt.Fprint(w, " (expired)")
-	}
-	if x.Time != nil {
-		fmt.Fprintf(w, "  %s", x.Time.Format(time.RFC3339))
-	}
-	fmt.Fprintf(w, "  sequence %s\n", x.Sequence)
+	fmt.Fprintln(w, x.title())
 	if x.Error != nil {
 		fmt.Fprintf(w, "  error   %s\n", x.Error.Message)
 		return
@@ -190,6 +181,18 @@ func (x explanation) write(w io.Writer) {
 			lines.print("sink", s.Sink+": "+line)
 		}
 	}
+}
+
+// title returns the line that names the change.
+func (x explanation) title() string {
+	text := fmt.Sprintf("#%d %s %s", x.Record, x.Op, x.Key)
+	if x.TTL {
+		text += " (expired)"
+	}
+	if x.Time != nil {
+		text += "  " + x.Time.Format(time.RFC3339)
+	}
+	return text + "  sequence " + x.Sequence
 }
 
 // labelledLines prints lines with labels. It prints a label only once for consecutive lines.
@@ -249,9 +252,9 @@ func truncatedJSON(v item.Value) string {
 	if !v.Exists() {
 		return "absent"
 	}
-	b := v.AppendJSON(nil)
-	if utf8.RuneCount(b) <= maxShown {
-		return string(b)
+	text := []rune(string(v.AppendJSON(nil)))
+	if len(text) <= maxShown {
+		return string(text)
 	}
-	return strings.ToValidUTF8(string(b[:maxShown]), "") + fmt.Sprintf("... (%d bytes)", len(b))
+	return fmt.Sprintf("%s... (%d bytes)", string(text[:maxShown]), len(string(text)))
 }

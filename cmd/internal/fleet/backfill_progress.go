@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/sinks/state"
@@ -30,7 +31,7 @@ func ReadFills(ctx context.Context, store state.Backfills, births []state.Birth)
 		if err != nil {
 			return nil, err
 		}
-		if _, fillsBirth := fills[b.Run]; fillsBirth {
+		if _, isWanted := fills[b.Run]; isWanted && slices.ContainsFunc(births, b.Fills) {
 			fills[b.Run] = BackfillProgress{Backfill: b}
 		}
 	}
@@ -63,7 +64,11 @@ func (s *PendingSink) addFill(obs *Observation) {
 	if !known || f.Start.IsZero() {
 		return
 	}
-	s.Started, s.Parts, s.PartsDone, s.Items = &f.Start, f.Parts, &f.Done, &f.Items
+	s.Started = &f.Start
+	if f.Parts == 0 { // an archive has no parts, so its progress is not stored
+		return
+	}
+	s.Parts, s.PartsDone, s.Items = f.Parts, &f.Done, &f.Items
 	elapsed := obs.At.Sub(f.Start)
 	if elapsed <= 0 || s.Stage != state.Filling.String() {
 		return

@@ -103,12 +103,7 @@ func (l *Letters) countLive(ctx context.Context, shared *sharedStores) error {
 		return err
 	}
 	if queue, isQueue := letterStore.(letterQueue); isQueue {
-		var known bool
-		l.Queued, known, err = queue.Count(ctx)
-		if err == nil && !known {
-			return uncountable("the credentials do not allow sqs:GetQueueAttributes: `tablewake redrive --list` shows them")
-		}
-		return err
+		return l.countQueued(ctx, queue)
 	}
 	return l.add(letters.Read(ctx, shared.cfg, letterStore))
 }
@@ -116,6 +111,16 @@ func (l *Letters) countLive(ctx context.Context, shared *sharedStores) error {
 // letterQueue is implemented by a store of dead letters that is a queue. Count returns false if the number is unknown.
 type letterQueue interface {
 	Count(ctx context.Context) (n int, known bool, err error)
+}
+
+// countQueued sets the number of messages in a queue.
+func (l *Letters) countQueued(ctx context.Context, queue letterQueue) error {
+	n, isKnown, err := queue.Count(ctx)
+	l.Queued = n
+	if err == nil && !isKnown {
+		return uncountable("the credentials do not allow sqs:GetQueueAttributes: `tablewake redrive --list` shows them")
+	}
+	return err
 }
 
 // countKeys counts the quarantined keys by sink.

@@ -174,8 +174,8 @@ func (obs Observation) Report() Report {
 	}
 	r.addFunctions(&obs)
 	r.addHeldBack(&obs)
-	r.addStages(&obs)
-	r.addLeftOut(&obs)
+	r.addPendingSinks(&obs)
+	r.addLeftOutSinks(&obs)
 	r.addSinks(&obs)
 	r.addLetters(&obs)
 	for _, s := range obs.Streams {

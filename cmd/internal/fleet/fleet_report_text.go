@@ -23,7 +23,7 @@ func (r Report) Write(w io.Writer, all bool) {
 		r.writeStream(out, stream, all)
 	}
 	r.writeHeldBack(out)
-	r.writeStages(out)
+	r.writePendingSinks(out)
 	r.writeSinks(out)
 	r.writeLetters(out)
 	r.writeGaps(out)

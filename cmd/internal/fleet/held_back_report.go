@@ -25,7 +25,7 @@ type HeldBack struct {
 // addHeldBack adds the notes of live consumers to the report, the oldest reason first.
 func (r *Report) addHeldBack(obs *Observation) {
 	for _, h := range obs.HeldBack {
-		if !r.alive(h.Consumer) {
+		if !r.isAlive(h.Consumer) {
 			continue
 		}
 		for _, s := range h.Worst {
@@ -40,8 +40,8 @@ func (r *Report) addHeldBack(obs *Observation) {
 	})
 }
 
-// alive reports whether the consumer of that id is alive.
-func (r *Report) alive(id string) bool {
+// isAlive reports whether the consumer of that id is alive.
+func (r *Report) isAlive(id string) bool {
 	return slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Worker == id && c.Alive })
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
@@ -169,11 +170,7 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 	defer cancel()
 	prefix := "aws/lambda/" + mapping + "/"
 	pages := s3.NewListObjectsV2Paginator(r.objects, &s3.ListObjectsV2Input{Bucket: &b.Bucket, Prefix: &prefix})
-	for pages.HasMorePages() {
-		if b.Batches >= maxLetters {
-			b.More = true
-			return nil
-		}
+	for pages.HasMorePages() && b.Batches < maxLetters {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			b.More = b.Batches > 0
@@ -183,18 +180,22 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 			}
 			return cli.ExplainTimeout(ctx, functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err))
 		}
-		b.Batches += len(page.Contents)
-		for _, object := range page.Contents {
-			written := object.LastModified
-			if written == nil {
-				continue
-			}
-			if b.Newest == nil || written.After(*b.Newest) {
-				b.Newest = cli.OptionalTime(written.UTC())
-			}
+		b.add(page.Contents)
+	}
+	b.More = pages.HasMorePages()
+	return nil
+}
+
+// add counts batches. Each is an object.
+func (b *FailureBucket) add(objects []s3types.Object) {
+	b.Batches += len(objects)
+	for _, object := range objects {
+		written := object.LastModified
+		isNewest := written != nil && (b.Newest == nil || written.After(*b.Newest))
+		if isNewest {
+			b.Newest = cli.OptionalTime(written.UTC())
 		}
 	}
-	return nil
 }
 
 // readIteratorAge returns the largest IteratorAge of the last iteratorAgeSpan, or nil if there is none.

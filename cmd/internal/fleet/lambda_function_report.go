@@ -30,10 +30,15 @@ func (r *Report) addFunctions(obs *Observation) {
 				"%s reads records that were written %s ago", f.Name, f.AgeText())
 		}
 	}
+	r.addUnreadStreams(obs)
+}
+
+// addUnreadStreams adds a problem for each stream that no function reads.
+func (r *Report) addUnreadStreams(obs *Observation) {
 	if slices.ContainsFunc(obs.Functions, func(f Function) bool { return f.unread }) {
 		return // without mappings, the sources of the functions are unknown
 	}
-	for _, source := range obs.sources() {
+	for _, source := range obs.requiredStreams() {
 		isReader := func(f Function) bool { return slices.ContainsFunc(f.Mappings, source.isOf) }
 		if !slices.ContainsFunc(obs.Functions, isReader) {
 			r.addProblem(NoConsumers, source.name,
@@ -65,7 +70,7 @@ type requiredStream struct {
 	isOf func(Mapping) bool // reports whether a mapping reads the stream
 }
 
-func (obs *Observation) sources() (all []requiredStream) {
+func (obs *Observation) requiredStreams() (all []requiredStream) {
 	if obs.Kinesis != "" {
 		return []requiredStream{{name: obs.Kinesis, isOf: func(m Mapping) bool { return m.Source == obs.Kinesis }}}
 	}

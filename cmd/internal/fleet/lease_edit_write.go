@@ -10,25 +10,22 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/stream"
+	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// createLease plans and creates the lease of a shard that has none.
-func (o *leasesOptions) createLease(
+// planCreation plans the lease of a shard that has none.
+func planCreation(
 	ctx context.Context, shared *sharedStores, shard string, snapshot leases.Snapshot, plan leasePlan,
 ) (leaseEdit, error) {
 	api, err := shared.openStreams()
 	if err != nil {
 		return leaseEdit{}, err
 	}
-	var refs []shardreader.StreamRef
-	for _, t := range shared.cfg.Source.Tables {
-		found, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
-		if err != nil {
-			return leaseEdit{}, err
-		}
-		refs = append(refs, found...)
+	refs, err := sourceStreams(ctx, api, shared.cfg.Source.Tables)
+	if err != nil {
+		return leaseEdit{}, err
 	}
 	for _, ref := range slices.Backward(refs) { // most shards belong to the newest stream
 		d, err := shardreader.ListShards(ctx, api, ref.ARN)
@@ -45,12 +42,32 @@ func (o *leasesOptions) createLease(
 		}
 		e, err := plan(first)
 		e.Creates = true
-		if err != nil || o.dryRun {
-			return e, err
-		}
-		return e, writeEdit(ctx, shared, e, shared.table.Create)
+		return e, err
 	}
 	return leaseEdit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
+}
+
+// sourceStreams returns the streams of the source tables, those of a table from the oldest to the newest.
+func sourceStreams(
+	ctx context.Context, api shardreader.API, tables []config.Table,
+) (refs []shardreader.StreamRef, err error) {
+	for _, t := range tables {
+		found, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, found...)
+	}
+	return refs, nil
+}
+
+// applyEdit writes a planned edit. It returns the written edit, which is another one if the lease has changed
+// meanwhile.
+func applyEdit(ctx context.Context, shared *sharedStores, e leaseEdit, plan leasePlan) (leaseEdit, error) {
+	if e.Creates {
+		return e, writeEdit(ctx, shared, e, shared.table.Create)
+	}
+	return swapLease(ctx, shared, e.Old, plan)
 }
 
 // writeEdit writes the lease of an edit. firstWrite makes the first write, which creates or swaps the lease.
@@ -105,17 +122,15 @@ func writeLease(ctx context.Context, next leases.Lease, write func(context.Conte
 	return err
 }
 
-// maxSwapTries is the maximum number of tries of [leasesOptions.swapLease]. A try fails if the owner of the lease
-// writes it at the same time.
+// maxSwapTries is the maximum number of tries of [swapLease]. A try fails if the owner of the lease writes it at the
+// same time.
 const maxSwapTries = 20
 
 // swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, swapLease plans again.
-func (o *leasesOptions) swapLease(
-	ctx context.Context, shared *sharedStores, l leases.Lease, plan leasePlan,
-) (leaseEdit, error) {
+func swapLease(ctx context.Context, shared *sharedStores, l leases.Lease, plan leasePlan) (leaseEdit, error) {
 	for range maxSwapTries {
 		e, err := plan(l)
-		if err != nil || o.dryRun || !e.Changes() {
+		if err != nil || !e.Changes() {
 			return e, err
 		}
 		err = writeEdit(ctx, shared, e, func(ctx context.Context, next leases.Lease) error {

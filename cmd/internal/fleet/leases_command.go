@@ -182,7 +182,8 @@ func (o *leasesOptions) open(ctx context.Context, s cli.Streams, access leaseAcc
 // leasePlan returns the edit of a lease.
 type leasePlan func(leases.Lease) (leaseEdit, error)
 
-// editLeases plans and writes the changes of the shards' leases, one after the other. It stops at the first error.
+// editLeases plans and writes the changes of the shards' leases, one after the other. If the change of one of them is
+// refused, it writes none.
 func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []string, plan leasePlan) (err error) {
 	shared, err := o.open(ctx, s, cli.Choose(o.dryRun, inspectLeases, changeLeases))
 	if err != nil {
@@ -193,18 +194,25 @@ func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []
 	if err != nil {
 		return err
 	}
-	for _, shard := range shards {
-		edit, err := o.editLease(ctx, shared, snapshot, shard, plan)
-		if err != nil {
+	edits := make([]leaseEdit, len(shards))
+	for i, shard := range shards {
+		if edits[i], err = o.planEdit(ctx, shared, snapshot, shard, plan); err != nil {
 			return err
 		}
-		o.printEdit(s.Out, edit)
+	}
+	for _, e := range edits {
+		if !o.dryRun {
+			if e, err = applyEdit(ctx, shared, e, plan); err != nil {
+				return err
+			}
+		}
+		o.printEdit(s.Out, e)
 	}
 	return nil
 }
 
-// editLease plans and writes the change of one shard's lease. Only a reset creates a lease that does not exist.
-func (o *leasesOptions) editLease(
+// planEdit plans the change of one shard's lease. Only a reset creates a lease that does not exist.
+func (o *leasesOptions) planEdit(
 	ctx context.Context, shared *sharedStores, snapshot leases.Snapshot, shard string, plan leasePlan,
 ) (leaseEdit, error) {
 	for _, b := range snapshot.DamagedLeases {
@@ -215,11 +223,11 @@ func (o *leasesOptions) editLease(
 	}
 	for _, l := range snapshot.Leases {
 		if l.Shard == shard {
-			return o.swapLease(ctx, shared, l, plan)
+			return plan(l)
 		}
 	}
 	if isReset := o.to != ""; isReset {
-		return o.createLease(ctx, shared, shard, snapshot, plan)
+		return planCreation(ctx, shared, shard, snapshot, plan)
 	}
 	return leaseEdit{}, fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard,
 		o.CommandLine(shared.cfg))

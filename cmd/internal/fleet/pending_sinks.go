@@ -25,8 +25,8 @@ type PendingSink struct {
 	Left      *float64   `json:"seconds_left,omitempty"`   // estimated from written parts; absent if there are none
 }
 
-// addStages adds the sinks that are not live.
-func (r *Report) addStages(obs *Observation) {
+// addPendingSinks adds the sinks that are not live.
+func (r *Report) addPendingSinks(obs *Observation) {
 	for _, b := range obs.Births {
 		if b.Stage == state.Live {
 			continue
@@ -42,8 +42,8 @@ func (r *Report) addStages(obs *Observation) {
 	}
 }
 
-// addLeftOut adds a problem for each sink that may miss changes, because a process was started without it.
-func (r *Report) addLeftOut(obs *Observation) {
+// addLeftOutSinks adds a problem for each sink that may miss changes, because a process was started without it.
+func (r *Report) addLeftOutSinks(obs *Observation) {
 	for _, b := range obs.LeftOut {
 		r.addProblem(NotRepaired, b.Sink, "`"+obs.command("gaps")+
 			" --repair --audit` compares it with the table, and repairs it",
@@ -51,7 +51,7 @@ func (r *Report) addLeftOut(obs *Observation) {
 	}
 }
 
-func (r Report) writeStages(out printer) {
+func (r Report) writePendingSinks(out printer) {
 	if len(r.PendingSinks) == 0 {
 		return
 	}

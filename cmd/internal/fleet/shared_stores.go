@@ -73,10 +73,8 @@ func openStores(
 	if err != nil {
 		return nil, err
 	}
-	if !t.Live {
-		if err := target.CheckLocalFolder(t.Local); err != nil {
-			return nil, err
-		}
+	if err := t.CheckFolder(cfg); err != nil {
+		return nil, err
 	}
 	shared := &sharedStores{cfg: cfg, maxSilence: stream.MaxSilence(t, cfg), openStreams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
@@ -171,8 +169,8 @@ func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk 
 	return nil
 }
 
-// openGaps opens the state table of cfg, without leases and streams. It first prints the names of the stores to w.
-func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*sharedStores, error) {
+// openStateOnly opens the state table of cfg, without leases and streams. It first prints the names of the stores to w.
+func openStateOnly(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*sharedStores, error) {
 	if cfg.State == nil {
 		return nil, fmt.Errorf(
 			"%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)

@@ -22,7 +22,7 @@ type Sink struct {
 // addSinks adds the failing sinks in the notes of live consumers.
 func (r *Report) addSinks(obs *Observation) {
 	for _, h := range obs.HeldBack {
-		if !r.alive(h.Consumer) {
+		if !r.isAlive(h.Consumer) {
 			continue
 		}
 		for _, s := range h.Sinks {

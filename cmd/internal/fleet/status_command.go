@@ -206,7 +206,7 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 func observeOutputs(ctx context.Context, shared *sharedStores, obs *Observation) {
 	var err error
 	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) {
-		return findLostStores(ctx, shared, obs.Leases)
+		return findLostOutputs(ctx, shared, obs.Leases)
 	})
 	obs.AddReadFailure("what sinks wrote", err)
 	shared.readState(ctx, obs, "the stages of sinks", func(ctx context.Context, store state.Store) (err error) {
@@ -227,29 +227,29 @@ func (o *statusOptions) openStores(
 ) (*sharedStores, error) {
 	if o.LambdaReads(cfg) {
 		obs.Unconfigured = cfg.File
-		return openGaps(ctx, &o.Flags, cfg, w)
+		return openStateOnly(ctx, &o.Flags, cfg, w)
 	}
 	shared, err := openStores(ctx, &o.Flags, cfg, w, inspectLeases)
 	if stream.IsNoLeaseTable(err, cfg) {
 		obs.NoTable = cfg.Leases.Table.Name
-		return o.openMembers(ctx, cfg)
+		return o.openWithoutLeaseTable(ctx, cfg)
 	}
 	return shared, err
 }
 
-// openMembers opens the state table, which has gaps and heartbeats, if the lease table does not exist.
-func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*sharedStores, error) {
-	shared, err := openGaps(ctx, &o.Flags, cfg, io.Discard)
+// openWithoutLeaseTable opens the state table, which has gaps and heartbeats. The lease table does not exist.
+func (o *statusOptions) openWithoutLeaseTable(ctx context.Context, cfg *config.Config) (*sharedStores, error) {
+	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sdk, err := target.LoadAWS(ctx)
-	if err != nil {
-		return nil, errors.Join(err, shared.Close())
-	}
 	table, err := stream.NewLeaseTable(sdk, cfg)
 	if err != nil {
-		return nil, errors.Join(err, shared.Close())
+		return nil, err
+	}
+	shared, err := openStateOnly(ctx, &o.Flags, cfg, io.Discard)
+	if err != nil {
+		return nil, err
 	}
 	shared.maxSilence = stream.LeaseDuration(cfg)
 	shared.readLeases = func(ctx context.Context) (leases.Snapshot, error) {
@@ -259,8 +259,8 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*s
 	return shared, nil
 }
 
-// findLostStores returns the sinks whose output does not belong to the state.
-func findLostStores(ctx context.Context, shared *sharedStores, snapshot leases.Snapshot) ([]LostOutput, error) {
+// findLostOutputs returns the sinks whose output does not belong to the state.
+func findLostOutputs(ctx context.Context, shared *sharedStores, snapshot leases.Snapshot) ([]LostOutput, error) {
 	if shared.stores == nil {
 		return nil, nil
 	}
@@ -292,11 +292,15 @@ func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *
 		obs.HeldBack, err = store.HeldBack(ctx)
 		return err
 	})
-	maxSilence := shared.maxSilence
-	if o.noWatch {
-		maxSilence = 0
+	if obs.Leases, err = read(ctx); err != nil {
+		return err
 	}
-	obs.Leases, obs.Silent, err = watch(ctx, read, maxSilence, shared.unusedFor)
+	switch {
+	case shared.unusedFor > 0: // no process uses the lease file
+		obs.Silent = silentMembers(obs.Leases, obs.Leases.Heartbeats(), shared.unusedFor)
+	case !o.noWatch:
+		obs.Leases, obs.Silent, err = watchHeartbeats(ctx, read, obs.Leases, shared.maxSilence)
+	}
 	obs.At = time.Now()
 	return err
 }
@@ -304,25 +308,14 @@ func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *
 // watchPause is the pause between two reads of the heartbeats.
 const watchPause = 500 * time.Millisecond
 
-// watch reads the heartbeats until each consumer has sent a new one, or for the time maxSilence. It returns the last
-// snapshot and the silent consumers. A consumer is silent if it has sent no new heartbeat. silent maps the id of each
-// silent consumer to the time for which it was watched. If unusedFor is positive, no process has used the lease file
-// for that time. Then watch does not wait, and every consumer has been silent for unusedFor. If maxSilence and
-// unusedFor are both 0, watch does not wait, and no consumer is silent.
-func watch(
-	ctx context.Context, read func(context.Context) (leases.Snapshot, error), maxSilence, unusedFor time.Duration,
-) (snapshot leases.Snapshot, silent map[string]time.Duration, err error) {
-	snapshot, err = read(ctx)
-	if err != nil {
-		return snapshot, nil, err
-	}
+// watchHeartbeats reads the heartbeats until each consumer has sent a new one since snapshot, or for the time
+// maxSilence. It returns the last snapshot, and the silent consumers: those without a new heartbeat. silent maps the id
+// of each silent consumer to the time for which it was watched.
+func watchHeartbeats(
+	ctx context.Context, read func(context.Context) (leases.Snapshot, error), snapshot leases.Snapshot,
+	maxSilence time.Duration,
+) (_ leases.Snapshot, silent map[string]time.Duration, err error) {
 	start, firstHeartbeats := time.Now(), snapshot.Heartbeats()
-	if unusedFor > 0 {
-		return snapshot, silentMembers(snapshot, firstHeartbeats, unusedFor), nil
-	}
-	if maxSilence == 0 {
-		return snapshot, nil, nil
-	}
 	for {
 		watched := time.Since(start)
 		silent = silentMembers(snapshot, firstHeartbeats, watched)
@@ -352,12 +345,23 @@ func silentMembers(
 	return silent
 }
 
-// listStreams lists the shards of streams. It lists the streams of each source table that come after its last stream
-// with leases, and always its newest stream. It also lists the streams of leases that have not ended. If a stream
-// cannot be listed, its Err is set.
+// listStreams lists the shards of the streams of [streamsToList]. If a stream cannot be listed, its Err is set.
 func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, snapshot leases.Snapshot) []Stream {
-	var arns []string
-	var failed []Stream
+	arns, failed := streamsToList(ctx, api, cfg, snapshot)
+	listed := make([]Stream, 0, len(arns))
+	for _, arn := range arns {
+		d, err := shardreader.ListShards(ctx, api, arn)
+		listed = append(listed, Stream{ARN: arn, Status: d.Status, Shards: d.Shards, Err: err})
+	}
+	return append(listed, failed...)
+}
+
+// streamsToList returns the ARNs of the streams of each source table that come after its last stream with leases, and
+// always of its newest stream. It also returns the streams of leases that have not ended. failed has an entry for each
+// table whose streams are unknown.
+func streamsToList(
+	ctx context.Context, api shardreader.API, cfg *config.Config, snapshot leases.Snapshot,
+) (arns []string, failed []Stream) {
 	for _, t := range cfg.Source.Tables {
 		refs, err := shardreader.FindStreams(ctx, api, cmp.Or(t.StreamARN, t.Name))
 		if err != nil {
@@ -375,12 +379,7 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 		}
 	}
 	slices.Sort(arns) // by table and age
-	listed := make([]Stream, 0, len(arns))
-	for _, arn := range arns {
-		d, err := shardreader.ListShards(ctx, api, arn)
-		listed = append(listed, Stream{ARN: arn, Status: d.Status, Shards: d.Shards, Err: err})
-	}
-	return append(listed, failed...)
+	return arns, failed
 }
 
 // firstUnbegunStream returns the index of the first stream after the last stream that has leases. It returns the index

@@ -63,14 +63,13 @@ func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 			return err
 		}
 
-		failed := err != nil && err.Error() != ""
-		if failed {
+		lastErr = err
+		if hasText := err != nil && err.Error() != ""; hasText {
 			fmt.Fprintf(s.Err, "this look failed: %s; the next is in %s\n", err, interval)
-			err = cli.WithExitCode(code, nil)
+			lastErr = cli.WithExitCode(code, nil) // its text is printed
 		} else if o.format != cli.FormatJSON {
 			fmt.Fprintf(&page, "\nthe next look is in %s\n", interval)
 		}
-		lastErr = err
 		storeNames = io.Discard // they are printed once
 		if page.Len() > 0 {
 			if err := screen.Show(page.String()); err != nil {

@@ -55,7 +55,7 @@ func (w *resetWorld) reset(t *testing.T) (leaseEdit, error) {
 		}
 		return w.fail
 	}}
-	return new(leasesOptions).swapLease(t.Context(), shared, w.lease(t), func(l leases.Lease) (leaseEdit, error) {
+	return swapLease(t.Context(), shared, w.lease(t), func(l leases.Lease) (leaseEdit, error) {
 		return resetLease(l, resetPosition{Sequence: "1000"}, true, time.Now())
 	})
 }

@@ -49,13 +49,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	notRepairable := NotRepairable(cfg)
-	var repair *Result
-	if o.repair {
-		if repair, err = c.repairNoted(ctx, noted); err != nil {
-			return err
-		}
+	repair, err := c.repairNoted(ctx, noted)
+	if err != nil {
+		return err
 	}
+	notRepairable := NotRepairable(cfg)
 	if repair != nil {
 		notRepairable = repair.NotRepairable
 		if noted, err = c.readNotes(ctx); err != nil {
@@ -81,10 +79,8 @@ func (c *command) openStores(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if !c.Live {
-		if err := target.CheckLocalFolder(c.Local); err != nil {
-			return err
-		}
+	if err := c.CheckFolder(c.cfg); err != nil {
+		return err
 	}
 
 	// A list that needs only files opens no store, because a store would lock its folder.

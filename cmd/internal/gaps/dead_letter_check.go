@@ -35,22 +35,15 @@ func CheckLetters(
 		}
 	}
 
-	var all iter.Seq2[pipeline.DeadLetter, error]
-	switch {
-	case !t.Live:
-		all = target.Letters(ctx, local.Dir(t.Local), slog.New(slog.DiscardHandler))
-	case cfg.DeadLetters == nil:
-		return nil
-	case cfg.DeadLetters.Queue != "":
+	hasQueue := cfg.DeadLetters != nil && cfg.DeadLetters.Queue != ""
+	if t.Live && hasQueue {
 		fmt.Fprintln(w, cli.Warning+"dead letters of a queue are not counted: `tablewake redrive "+flags+
 			" --list` shows them")
 		return nil
-	default:
-		opened, err := letters.Open(ctx, cfg, stores)
-		if err != nil {
-			return err
-		}
-		all = letters.Read(ctx, cfg, opened)
+	}
+	all, err := storedLetters(ctx, t, cfg, stores)
+	if err != nil {
+		return err
 	}
 	for l, err := range all {
 		if err != nil {
@@ -62,4 +55,21 @@ func CheckLetters(
 		}
 	}
 	return nil
+}
+
+// storedLetters returns the dead letters of a pipeline. The sequence is empty if none are configured.
+func storedLetters(
+	ctx context.Context, t *target.Flags, cfg *config.Config, stores *target.Stores,
+) (iter.Seq2[pipeline.DeadLetter, error], error) {
+	switch {
+	case !t.Live:
+		return target.Letters(ctx, local.Dir(t.Local), slog.New(slog.DiscardHandler)), nil
+	case cfg.DeadLetters == nil:
+		return func(func(pipeline.DeadLetter, error) bool) {}, nil
+	}
+	opened, err := letters.Open(ctx, cfg, stores)
+	if err != nil {
+		return nil, err
+	}
+	return letters.Read(ctx, cfg, opened), nil
 }

@@ -151,6 +151,9 @@ func (o *options) loadConfig() (*config.Config, error) {
 	if o.Live && cfg.State == nil && !hasLeaseFile {
 		return nil, fmt.Errorf("%s has no state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
+	if err := cli.CheckSinks(cfg, o.sinks...); err != nil {
+		return nil, err
+	}
 	if o.repair {
 		if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
 			return nil, cli.Usagef("%v", err)

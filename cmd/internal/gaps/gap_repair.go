@@ -253,27 +253,32 @@ func (r *repairRun) repairUntilEqual(ctx context.Context) error {
 		if repairableFindings(r.summary) == 0 {
 			return nil
 		}
-		if r.Check != nil {
-			if err := r.Check(ctx); err != nil {
-				return err
-			}
+		if err := r.repairFindings(ctx); err != nil || r.DryRun {
+			return err
 		}
-		repaired, err := r.Audit.Repair(ctx, r.lastReport)
+		again := r.Audit.ReportSuspects(r.lastReport)
+		summary, err := r.Audit.Audit(ctx, nextReport, r.subject+nextReport, again)
 		if err != nil {
 			return err
 		}
-		r.repair.Repaired += repaired.Results[audit.Repaired]
-		if r.DryRun {
-			return nil
-		}
+		r.summary, r.lastReport = summary, nextReport
+		r.repair.Left = summary.Left() + r.undecodable
+	}
+	return nil
+}
 
-		again := r.Audit.ReportSuspects(r.lastReport)
-		if r.summary, err = r.Audit.Audit(ctx, nextReport, r.subject+nextReport, again); err != nil {
+// repairFindings repairs the findings of the last comparison.
+func (r *repairRun) repairFindings(ctx context.Context) error {
+	if r.Check != nil {
+		if err := r.Check(ctx); err != nil {
 			return err
 		}
-		r.repair.Left = r.summary.Left() + r.undecodable
-		r.lastReport = nextReport
 	}
+	repaired, err := r.Audit.Repair(ctx, r.lastReport)
+	if err != nil {
+		return err
+	}
+	r.repair.Repaired += repaired.Results[audit.Repaired]
 	return nil
 }
 

@@ -69,8 +69,8 @@ func (r *Report) Write(w io.Writer) {
 		}
 	}
 	for _, l := range r.LeftOut {
-		fmt.Fprintf(w, "sink %s (%s) may miss changes: a process without it was started at %s\n", l.Sink,
-			strings.TrimSpace(l.Output), l.Started.Format(time.RFC3339))
+		fmt.Fprintf(w, "sink %s (%s) may miss changes: a process without it was started at %s\n", l.Sink, l.Output,
+			l.Started.Format(time.RFC3339))
 	}
 	if len(r.Gaps)+len(r.LeftOut) == 0 {
 		fmt.Fprintln(w, "no gaps are noted")

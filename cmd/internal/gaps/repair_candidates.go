@@ -61,7 +61,7 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 		covered = append(covered, window{info.OldestTime, info.Time})
 	}
 	if uncovered := uncoveredWindows(wanted, covered); len(uncovered) > 0 {
-		return nil, cli.WithExitCode(cli.ExitUsage, errNotCovered(uncovered))
+		return nil, cli.WithExitCode(cli.ExitUsage, notCoveredError(uncovered))
 	}
 	return c, nil
 }
@@ -78,17 +78,21 @@ func (c *candidates) addSuspects(ctx context.Context, add addSuspect) error {
 		if !c.needsListing(sink.Name()) {
 			continue
 		}
-		err := c.audit.EachStored(ctx, n, func(e audit.Entry) error {
-			if e.Item != "" && c.contains(e.Item) {
-				add(n, run.Suspect{Item: e.Item, Kind: e.Kind, Place: e.Place})
-			}
-			return nil
-		})
-		if err != nil {
+		if err := c.addStored(ctx, n, add); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addStored adds the places where a sink stores the items of the exports.
+func (c *candidates) addStored(ctx context.Context, sink int, add addSuspect) error {
+	return c.audit.EachStored(ctx, sink, func(e audit.Entry) error {
+		if e.Item != "" && c.contains(e.Item) {
+			add(sink, run.Suspect{Item: e.Item, Kind: e.Kind, Place: e.Place})
+		}
+		return nil
+	})
 }
 
 // contains reports whether an item is in the exports. It may return true for an item outside the exports, if the hashes

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -14,22 +13,35 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// repairNoted repairs the open gaps and the left-out sinks that the flags select. It returns nil if there is nothing to
-// repair.
+// repairNoted repairs the open gaps and the left-out sinks that the flags select. It returns nil without --repair, or
+// if there is nothing to repair.
 func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error) {
+	if !c.repair {
+		return nil, nil
+	}
 	openGaps := selectOpenGaps(noted.gaps, c.shards)
 	leftOut, err := c.selectLeftOut(noted.leftOut, openGaps)
 	if err != nil {
 		return nil, err
 	}
-	if len(openGaps) == 0 && len(c.shards) > 0 {
-		return nil, cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(c.shards, ","))
+	if err := c.checkShards(noted.gaps); err != nil {
+		return nil, err
 	}
 	if len(openGaps)+len(leftOut) == 0 {
 		return nil, nil
 	}
 	result, err := c.repairSelected(ctx, notes{openGaps, leftOut})
 	return &result, cli.Interrupted(ctx, err)
+}
+
+// checkShards returns a usage error if a shard of --shard has no gap. The gap may be repaired, so that an interrupted
+// command can be repeated.
+func (c *command) checkShards(gaps []state.NotedGap) error {
+	var known []string
+	for _, g := range gaps {
+		known = append(known, g.Shard)
+	}
+	return cli.CheckNames("shard", "this shard has no gap", known, c.shards...)
 }
 
 // selectLeftOut returns the births of left-out sinks that this command can repair. Only an audit of everything finds
@@ -61,7 +73,7 @@ func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result,
 	if len(c.cfg.Source.Tables) > 1 {
 		return Result{}, cli.Usagef("%s has several source tables, and a repair covers one: give each table a file of its own", c.cfg.File)
 	}
-	if err := c.check(ctx, selected); err != nil {
+	if err := errors.Join(checkReport(c.report), c.check(ctx, selected)); err != nil {
 		return Result{}, err
 	}
 	var births state.Births
@@ -78,15 +90,9 @@ func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result,
 
 	exports := c.exports
 	if c.startExport {
-		exports, err = RequestExports(ctx, job.Table().ARN, c.bucket, c.prefix, selected.gaps, c.streams.Err)
-		if err != nil {
+		if exports, selected.gaps, err = c.requestExports(ctx, job.Table().ARN, selected.gaps); err != nil {
 			return Result{}, err
 		}
-		gaps, err := c.readGaps(ctx) // more gaps may have become known during the exports
-		if err != nil {
-			return Result{}, err
-		}
-		selected.gaps = selectOpenGaps(gaps, c.shards)
 		if len(selected.gaps) == 0 {
 			return Result{}, nil
 		}
@@ -96,6 +102,18 @@ func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result,
 		Config: c.cfg, Store: c.store, Gaps: selected.gaps, Births: births, LeftOut: selected.leftOut, Audit: job,
 		Exports: exports, Report: c.report, DryRun: c.dryRun,
 	})
+}
+
+// requestExports waits for exports of gaps, and returns their paths. It also returns the gaps that are open afterwards,
+// because more may have become known during the exports.
+func (c *command) requestExports(
+	ctx context.Context, tableARN string, gaps []state.NotedGap,
+) (paths []string, openGaps []state.NotedGap, err error) {
+	if paths, err = RequestExports(ctx, tableARN, c.bucket, c.prefix, gaps, c.streams.Err); err != nil {
+		return nil, nil, err
+	}
+	known, err := c.readGaps(ctx)
+	return paths, selectOpenGaps(known, c.shards), err
 }
 
 func (c *command) newAuditJob(ctx context.Context) (*auditor.Job, error) {
@@ -117,14 +135,8 @@ func (c *command) check(ctx context.Context, selected notes) error {
 	if err := CheckNotTooEarly(selected.gaps, selected.leftOut, maxDelay); err != nil {
 		return err
 	}
-	if !c.LambdaReads(c.cfg) {
-		snapshot, err := c.readLeases(ctx)
-		if err != nil {
-			return err
-		}
-		if err := CheckStopped(selected.gaps, snapshot, c.CommandLine(c.cfg)); err != nil {
-			return err
-		}
+	if err := c.checkStopped(ctx, selected.gaps); err != nil {
+		return err
 	}
 	if len(selected.leftOut) > 0 && c.Live {
 		if err := c.checkRoutes(ctx); err != nil {
@@ -135,6 +147,18 @@ func (c *command) check(ctx context.Context, selected notes) error {
 		return err
 	}
 	return c.checkQueue(ctx)
+}
+
+// checkStopped returns an error if reading is stopped at one of the gaps. Only consumers stop there.
+func (c *command) checkStopped(ctx context.Context, gaps []state.NotedGap) error {
+	if c.LambdaReads(c.cfg) {
+		return nil
+	}
+	snapshot, err := c.readLeases(ctx)
+	if err != nil {
+		return err
+	}
+	return CheckStopped(gaps, snapshot, c.CommandLine(c.cfg))
 }
 
 // checkQueue returns an error if the function's on-failure queue is not empty. It warns if the queue is unknown.

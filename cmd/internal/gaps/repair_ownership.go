@@ -101,12 +101,13 @@ func (o *ownership) storeRepair(
 			return g, false, err
 		}
 		if stored {
-			r.Version++ // as the store did
+			r.Version++ // SetGapRepair stores the next version
 			g.Repair = r
 			return g, true, nil
 		}
 
-		// More may have become known about the gap without making it larger. Then this process still owns its repair.
+		// The stored repair has another version. If it is still of this run, only more became known about the gap: try again
+		// with that version.
 		current, err := o.findGap(ctx, g.Gap)
 		if err != nil {
 			return g, false, err

@@ -122,8 +122,8 @@ func exportable(w window) (parts []window) {
 	return parts
 }
 
-// errNotCovered returns the error of windows that no export covers.
-func errNotCovered(uncovered []window) error {
+// notCoveredError returns the error of windows that no export covers.
+func notCoveredError(uncovered []window) error {
 	var texts []string
 	for _, w := range uncovered {
 		for _, e := range exportable(w) {

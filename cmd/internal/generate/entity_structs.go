@@ -30,7 +30,7 @@ func Source(cfg *config.Config, pkg string) ([]byte, error) {
 		names[i] = w.typeName(e.Name)
 	}
 	for i, e := range cfg.EntitySet().All() {
-		w.entity(names[i], e)
+		w.writeEntity(names[i], e)
 	}
 	var file bytes.Buffer
 	fmt.Fprintf(&file,
@@ -71,21 +71,21 @@ func takeUnusedName(taken map[string]bool, name string) string {
 
 // field is a field of a struct.
 type field struct {
-	attribute, kind, comment string
-	inside                   *nestedStruct // the struct that kind names; nil: none
+	attribute, goType, comment string
+	inside                     *nestedStruct // the struct that goType names; nil: none
 }
 
-// entity writes the struct of an entity. If a name that the key binds is also a declared attribute, the struct has the
-// field of the attribute, as in sinks.On.
-func (w *writer) entity(name string, e *entity.Entity) {
+// writeEntity writes the struct of an entity. If a name that the key binds is also a declared attribute, the struct has
+// the field of the attribute, as in sinks.On.
+func (w *writer) writeEntity(name string, e *entity.Entity) {
 	fields := w.boundFields(e)
 	if e.Attributes != nil {
 		for _, m := range e.Attributes.Members {
 			fields = slices.DeleteFunc(fields, func(f field) bool { return f.attribute == m.Name })
-			fields = append(fields, w.member(name, m))
+			fields = append(fields, w.attributeField(name, m))
 		}
 	}
-	w.structType(name, "is an item of the entity "+e.Name+".", fields)
+	w.writeStruct(name, "is an item of the entity "+e.Name+".", fields)
 }
 
 // boundFields returns a field for each name that the key binds.
@@ -98,9 +98,9 @@ func (w *writer) boundFields(e *entity.Entity) []field {
 				continue
 			}
 			bound[name] = true
-			f := field{attribute: name, kind: "string", comment: "bound by " + k.Attribute + ", " + k.Pattern.String()}
+			f := field{attribute: name, goType: "string", comment: "bound by " + k.Attribute + ", " + k.Pattern.String()}
 			if k.Pattern.BindsAll() {
-				f.kind = w.wholeKind(e, k.Attribute)
+				f.goType = w.keyType(e, k.Attribute)
 			}
 			fields = append(fields, f)
 		}
@@ -108,17 +108,17 @@ func (w *writer) boundFields(e *entity.Entity) []field {
 	return fields
 }
 
-// wholeKind returns the Go type of a name that binds a whole key attribute.
-func (w *writer) wholeKind(e *entity.Entity, attribute string) string {
+// keyType returns the Go type of a name that binds a whole key attribute.
+func (w *writer) keyType(e *entity.Entity, attribute string) string {
 	kind := w.declared[attribute]
 	if e.Attributes != nil && e.Attributes.Member(attribute) != nil {
 		kind = e.Attributes.Member(attribute).Kind
 	}
-	return w.scalar(kind)
+	return w.scalarType(kind)
 }
 
-// scalar returns the Go type of a value that is not a map or a list. A value of an unknown type is an [item.Value].
-func (w *writer) scalar(k item.Kind) string {
+// scalarType returns the Go type of a value that is not a map or a list. A value of an unknown type is an [item.Value].
+func (w *writer) scalarType(k item.Kind) string {
 	switch k {
 	case item.KindS:
 		return "string"
@@ -131,24 +131,25 @@ func (w *writer) scalar(k item.Kind) string {
 		return "bool"
 	case item.KindSS, item.KindNS, item.KindBS:
 		elementKinds := map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
-		return "[]" + w.scalar(elementKinds[k])
+		return "[]" + w.scalarType(elementKinds[k])
 	}
 	w.imports[itemPath] = true
 	return "item.Value"
 }
 
-// member returns the field of an attribute.
-func (w *writer) member(parent string, m entity.Member) field {
-	kind, inside := w.kind(parent+exported(m.Name), m.Shape)
-	return field{attribute: m.Name, kind: kind, inside: inside}
+// attributeField returns the field of an attribute.
+func (w *writer) attributeField(parent string, m entity.Member) field {
+	goType, inside := w.shapeType(parent+exported(m.Name), m.Shape)
+	return field{attribute: m.Name, goType: goType, inside: inside}
 }
 
-// kind returns the Go type of a shape, and the struct that the type names. name is the name for the struct of a map.
-func (w *writer) kind(name string, s *entity.Shape) (kind string, inside *nestedStruct) {
+// shapeType returns the Go type of a shape, and the struct that the type names. name is the name for the struct of a
+// map.
+func (w *writer) shapeType(name string, s *entity.Shape) (goType string, inside *nestedStruct) {
 	switch {
 	case s.Kind == item.KindL && s.Elem != nil:
-		kind, inside = w.kind(name, s.Elem)
-		return "[]" + kind, inside
+		goType, inside = w.shapeType(name, s.Elem)
+		return "[]" + goType, inside
 	case s.Kind == item.KindM && s.Members != nil:
 		unique := w.typeName(name)
 		return "*" + unique, &nestedStruct{unique, s}
@@ -159,7 +160,7 @@ func (w *writer) kind(name string, s *entity.Shape) (kind string, inside *nested
 		w.imports[itemPath] = true
 		return "map[string]item.Value", nil
 	}
-	return w.scalar(s.Kind), nil
+	return w.scalarType(s.Kind), nil
 }
 
 // nestedStruct is the struct of a map inside an item.
@@ -168,17 +169,17 @@ type nestedStruct struct {
 	shape *entity.Shape
 }
 
-// nested writes the struct of a map.
-func (w *writer) nested(n *nestedStruct) {
+// writeNested writes the struct of a map.
+func (w *writer) writeNested(n *nestedStruct) {
 	fields := make([]field, len(n.shape.Members))
 	for i, m := range n.shape.Members {
-		fields[i] = w.member(n.name, m)
+		fields[i] = w.attributeField(n.name, m)
 	}
-	w.structType(n.name, "is a map inside an item.", fields)
+	w.writeStruct(n.name, "is a map inside an item.", fields)
 }
 
-// structType writes a struct, and then the structs that its fields name.
-func (w *writer) structType(name, doc string, fields []field) {
+// writeStruct writes a struct, and then the structs that its fields name.
+func (w *writer) writeStruct(name, doc string, fields []field) {
 	fmt.Fprintf(&w.code, "\n// %s %s\ntype %s struct {\n", name, doc, name)
 	taken := make(map[string]bool)
 	for _, f := range fields {
@@ -190,12 +191,12 @@ func (w *writer) structType(name, doc string, fields []field) {
 		if f.comment != "" {
 			comment = " // " + oneLine(f.comment)
 		}
-		fmt.Fprintf(&w.code, "\t%s %s %s%s\n", takeUnusedName(taken, exported(f.attribute)), f.kind, structTag(f.attribute), comment)
+		fmt.Fprintf(&w.code, "\t%s %s %s%s\n", takeUnusedName(taken, exported(f.attribute)), f.goType, structTag(f.attribute), comment)
 	}
 	w.code.WriteString("}\n")
 	for _, f := range fields {
 		if f.inside != nil {
-			w.nested(f.inside)
+			w.writeNested(f.inside)
 		}
 	}
 }

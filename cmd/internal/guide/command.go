@@ -35,7 +35,7 @@ tablewake's repository.`,
 				return writeTopics(s.Out)
 			}
 			if !slices.Contains(topics(), args[0]) {
-				return cli.Usagef("there is no guide %q: `tablewake guide` lists them", args[0])
+				return cli.Usagef("%w", cli.UnknownName(fmt.Sprintf("there is no guide %q", args[0]), args[0], topics()))
 			}
 			text, err := markdownOf(args[0])
 			if err != nil {

@@ -59,7 +59,7 @@ func TestGuide(t *testing.T) {
 			}
 		}
 	}
-	if _, errs := program.Run(t, cli.ExitUsage, "guide", "nothing"); !strings.Contains(errs, "`tablewake guide` lists them") {
+	if _, errs := program.Run(t, cli.ExitUsage, "guide", "nothing"); !strings.Contains(errs, "there are start, concepts,") {
 		t.Errorf("it says %q", errs)
 	}
 }

@@ -13,9 +13,9 @@ var (
 	destination = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// absolute returns a line of a document. In the result, the paths of links start from the root of the repository.
+// absoluteLinks returns a line of a document. In the result, the paths of links start from the root of the repository.
 // folder is the folder of the document.
-func absolute(line, folder string) string {
+func absoluteLinks(line, folder string) string {
 	return destination.ReplaceAllStringFunc(line, func(s string) string {
 		target := destination.FindStringSubmatch(s)[1]
 		isPath := !strings.HasPrefix(target, "#") && !strings.Contains(target, "://")

@@ -32,12 +32,12 @@ func render(markdown, folder string) string {
 			continue
 		case strings.HasPrefix(line, "#"):
 			r.flush()
-			r.heading(absolute(line, folder))
+			r.heading(absoluteLinks(line, folder))
 		case line == "" || strings.HasPrefix(line, "<!--"):
 			r.flush()
 			r.endBlock()
 		default:
-			r.addText(absolute(line, folder))
+			r.addText(absoluteLinks(line, folder))
 		}
 		lines = lines[1:]
 	}
@@ -121,7 +121,7 @@ func (r *renderer) code(lines []string) (rest []string) {
 func (r *renderer) table(lines []string, folder string) (rest []string) {
 	var table []string
 	for len(lines) > 0 && strings.HasPrefix(lines[0], "|") {
-		table = append(table, absolute(lines[0], folder))
+		table = append(table, absoluteLinks(lines[0], folder))
 		lines = lines[1:]
 	}
 	r.out.WriteString(renderTable(table))

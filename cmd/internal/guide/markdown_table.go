@@ -41,32 +41,33 @@ func renderRow(head, row []string) string {
 
 // renderColumns returns a table with aligned columns. It returns false if the table does not fit into the width.
 func renderColumns(head []string, rows [][]string) (text string, fits bool) {
-	all := append([][]string{head}, rows...)
 	widths := make([]int, len(head))
-	for _, row := range all {
+	for _, row := range append([][]string{head}, rows...) {
 		for j, cell := range row[:min(len(row), len(head))] {
 			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
 		}
 	}
-	total := 0
+	total := -2 // no space follows the last column
 	for _, w := range widths {
 		total += w + 2
 	}
-	if total-2 > width {
+	if total > width {
 		return "", false
 	}
-	var b strings.Builder
-	for i, row := range all {
-		var line strings.Builder
-		for j, cell := range row {
-			line.WriteString(cell + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+2))
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-		if i == 0 {
-			b.WriteString(strings.Repeat("-", total-2) + "\n")
-		}
+	text = alignedRow(head, widths) + strings.Repeat("-", total) + "\n"
+	for _, row := range rows {
+		text += alignedRow(row, widths)
 	}
-	return b.String(), true
+	return text, true
+}
+
+// alignedRow returns a line with the cells of a row in columns of the given widths.
+func alignedRow(row []string, widths []int) string {
+	line := ""
+	for j, cell := range row {
+		line += cell + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+2)
+	}
+	return strings.TrimRight(line, " ") + "\n"
 }
 
 // rowCells returns the cells of a line of a table as plain text.

@@ -15,7 +15,7 @@ import (
 
 const (
 	placeholderTable = "my-table"
-	mostStates       = 20 // maximum number of different values of an attribute that selects rows of the view
+	maxStates        = 20 // maximum number of different values of an attribute that selects rows of the view
 )
 
 var (
@@ -29,7 +29,7 @@ type draft struct {
 	table    string
 	keys     []string
 	entities []*draftEntity
-	omitted  []*draftEntity    // kinds that the file leaves out
+	omitted  []*draftEntity    // entities that the file leaves out
 	sampled  []*entity.Sampled // the samples of entities, in their order
 	all      *entity.Sampled
 
@@ -164,9 +164,9 @@ func (d *draft) writeSinks(table string) {
 	d.line("# dead_letters: {bucket: %s-dead}", bucketName(table))
 }
 
-// viewedEntity returns the kind that the view shows, and the attribute that selects its rows. It returns the first kind
-// with such an attribute. If no kind has one, it returns the first kind and "". The first kind has the most items.
-// Kinds that overlap with another kind are left out.
+// viewedEntity returns the entity that the view shows, and the attribute that selects its rows. It returns the first
+// entity with such an attribute. If no entity has one, it returns the first entity and "". The first entity has the
+// most items. Entities that overlap with another entity are left out.
 func (d *draft) viewedEntity() (k *draftEntity, attribute string) {
 	for i, e := range d.entities {
 		if e.overlap != "" {
@@ -215,7 +215,7 @@ func stateScore(name string, items []item.Image) int {
 		text, _ := v.Text()
 		values[text] = true
 	}
-	if len(values) > mostStates {
+	if len(values) > maxStates {
 		return 0
 	}
 	score := 1

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxAttributes = 100 // a kind with more attributes is written without them
+	maxAttributes = 100 // an entity with more attributes is written without them
 	maxMembers    = 40  // a map with more members is declared without them
 )
 
@@ -147,17 +147,18 @@ func sensitivePaths(items *entity.Sampled, keys []string) (paths []string) {
 // attribute's members whose names do.
 func pathsIn(s *entity.Sampled, name, path string) (paths []string) {
 	isMap := s.Kind() == item.KindM
-	if looksSensitive(name) {
-		if isMap {
-			path += ".**"
-		}
-		return []string{path}
-	}
 	isListOfMaps := s.Kind() == item.KindL && s.Elem != nil && s.Elem.Kind() == item.KindM
-	if isListOfMaps {
+	switch {
+	case looksSensitive(name) && isMap:
+		return []string{path + ".**"}
+	case looksSensitive(name):
+		return []string{path}
+	case isListOfMaps:
 		s, path = s.Elem, path+"[*]"
+	case !isMap:
+		return nil
 	}
-	if !isMap && !isListOfMaps || !isStructure(s) {
+	if !isStructure(s) {
 		return nil
 	}
 	for _, member := range slices.Sorted(maps.Keys(s.Members)) {

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// nameEntities sets the names of the kinds and of the variable parts of their keys.
+// nameEntities sets the names of the entities and of the variable parts of their keys.
 func nameEntities(entities []*draftEntity) {
 	taken := make(map[string]bool)
 	for _, k := range entities {
@@ -55,15 +55,15 @@ func (k *draftEntity) nameTokens() {
 		textBefore := ""
 		for j := range p.tokens {
 			t := &p.tokens[j]
-			if t.text != "" {
+			isAlwaysDate := func() bool { return k.all(func(m item.Image) bool { return isDate.MatchString(t.value(m)) }) }
+			switch {
+			case t.text != "":
 				textBefore = pascal(t.text)
-				continue
+			case isAlwaysDate():
+				t.name = k.takeName(named, "Date", *t)
+			default:
+				t.name = k.takeName(named, textBefore+"Id", *t)
 			}
-			base := textBefore + "Id"
-			if k.all(func(m item.Image) bool { return isDate.MatchString(t.value(m)) }) {
-				base = "Date"
-			}
-			t.name = k.takeName(named, base, *t)
 		}
 	}
 }

@@ -36,21 +36,22 @@ func TestModule(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run := func(args ...string) string {
+	run := func(program string, args ...string) string {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "GOPROXY=off", "GOWORK=off")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
-			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+			t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
 		}
 		return string(out)
 	}
-	run("mod", "edit", "-replace="+tablewakeModule+"="+root)
-	run("build", "-mod=mod", "-o", filepath.Join(dir, "function", "bootstrap"), "./function")
-	program := []string{"run", "-mod=mod", "."}
-	command := func(line string) string { return run(append(program, strings.Fields(line)...)...) }
+	run("go", "mod", "edit", "-replace="+tablewakeModule+"="+root)
+	run("go", "build", "-mod=mod", "-o", filepath.Join(dir, "function", "bootstrap"), "./function")
+	program := filepath.Join(dir, "program")
+	run("go", "build", "-mod=mod", "-o", program, ".")
+	command := func(line string) string { return run(program, strings.Fields(line)...) }
 	if got := command("validate -c hotel.yaml"); !strings.Contains(got, "is valid: pipeline hotel, 2 sinks") {
 		t.Errorf("validate says\n%s", got)
 	}

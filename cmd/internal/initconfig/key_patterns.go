@@ -27,18 +27,18 @@ var (
 )
 
 const (
-	maxPrefixes = 50 // maximum number of prefixes of a key attribute; more are values, not names of kinds
+	maxPrefixes = 50 // maximum number of prefixes of a key attribute; more are values, not names of entities
 	maxInner    = 5  // maximum number of fixed texts between separators of a key; more are values
 	maxEntities = 40 // maximum number of entities in the file
 )
 
-// draftEntity is a kind of item. Its items have keys of the same form, such as USER#? with PROFILE.
+// draftEntity is an entity of the draft. Its items have keys of the same form, such as USER#? with PROFILE.
 type draftEntity struct {
 	name    string
 	key     []keyPart
 	items   []item.Image
 	entity  *entity.Entity
-	overlap string // name of another kind whose patterns match some keys of this kind; "": none
+	overlap string // name of another entity whose patterns match some keys of this entity; "": none
 }
 
 // keyPart is the pattern of one key attribute.
@@ -49,7 +49,7 @@ type keyPart struct {
 	whole     string  // without tokens: the name that binds the whole value
 }
 
-// token is a part of a key between separators. It is a text that all keys of the kind have, or a name for the values
+// token is a part of a key between separators. It is a text that all keys of the entity have, or a name for the values
 // that differ.
 type token struct {
 	text  string // "" for a name
@@ -57,11 +57,11 @@ type token struct {
 	value func(m item.Image) string // of a name: returns the value that the name has in an item
 }
 
-// prefixes are the texts in a key attribute that name a kind, such as USER in USER#12. They are at the beginning or
+// prefixes are the texts in a key attribute that name an entity, such as USER in USER#12. They are at the beginning or
 // between separators.
 type prefixes map[string]bool
 
-// findPrefixes returns the texts that divide the values of a key attribute into kinds. A text in capitals before the
+// findPrefixes returns the texts that divide the values of a key attribute into entities. A text in capitals before the
 // first separator is a prefix. Another text before it is a prefix if few different texts begin many values. With
 // sortKey, a whole value is a prefix if it is usual, such as META, or if several items have it. A value of only one
 // item is not a prefix, because it can be private, such as SMITH. Between separators, a text in capitals is a prefix if
@@ -92,22 +92,24 @@ type textCounts struct{ first, inner, whole map[string]int }
 func countTexts(items []item.Image, attribute string) textCounts {
 	counts := textCounts{make(map[string]int), make(map[string]int), make(map[string]int)}
 	for _, m := range items {
-		text, separator := keyText(m, attribute)
-		if separator == "" {
-			if text != "" {
-				counts.whole[text]++
-			}
-			continue
-		}
-		parts := splitText(text, separator)
-		counts.first[parts[0]]++
-		for _, part := range parts[1:] {
-			if capitals.MatchString(part) && len(part) > 2 {
-				counts.inner[part]++
-			}
+		switch text, separator := keyText(m, attribute); {
+		case separator != "":
+			counts.addParts(strings.Split(text, separator))
+		case text != "":
+			counts.whole[text]++
 		}
 	}
 	return counts
+}
+
+// addParts counts the parts of a value between its separators.
+func (c textCounts) addParts(parts []string) {
+	c.first[parts[0]]++
+	for _, part := range parts[1:] {
+		if capitals.MatchString(part) && len(part) > 2 {
+			c.inner[part]++
+		}
+	}
 }
 
 // addFrequent adds the texts in counts that pattern matches, and the names that several items have. It adds nothing if
@@ -160,8 +162,8 @@ func (p prefixes) keyForm(m item.Image, attribute string) string {
 	return form
 }
 
-// findEntities groups the items by the forms of their keys, larger groups first. It marks overlapping kinds. If there
-// are more than maxEntities kinds, omitted has those with the fewest items.
+// findEntities groups the items by the forms of their keys, larger groups first. It marks overlapping entities. If
+// there are more than maxEntities entities, omitted has those with the fewest items.
 func findEntities(items []item.Image, keys []string) (entities, omitted []*draftEntity) {
 	entities = groupByForm(items, keys)
 	mostItemsFirst := func(a, b *draftEntity) int { return cmp.Compare(len(b.items), len(a.items)) }
@@ -192,7 +194,7 @@ func (k *draftEntity) setEntity() {
 	}
 }
 
-// groupByForm returns a kind for each form of keys, sorted by form.
+// groupByForm returns an entity for each form of keys, sorted by form.
 func groupByForm(items []item.Image, keys []string) (entities []*draftEntity) {
 	keyPrefixes := make([]prefixes, len(keys))
 	for i, name := range keys {
@@ -239,12 +241,8 @@ func newKeyPart(attribute, form string, items []item.Image) keyPart {
 	if i := strings.IndexAny(form, separators); i > 0 {
 		p.separator = form[i : i+1]
 	}
-	fewestParts := math.MaxInt
-	for _, m := range items {
-		text, _ := keyText(m, attribute)
-		fewestParts = min(fewestParts, len(splitText(text, p.separator)))
-	}
 	parts := splitText(form, p.separator)
+	fewestParts := p.fewestParts(items)
 	for len(parts) < fewestParts && parts[len(parts)-1] == "?" {
 		parts = append(parts, "?")
 	}
@@ -262,6 +260,16 @@ func newKeyPart(attribute, form string, items []item.Image) keyPart {
 	return p
 }
 
+// fewestParts returns the number of parts of the key that has the fewest.
+func (p keyPart) fewestParts(items []item.Image) int {
+	fewest := math.MaxInt
+	for _, m := range items {
+		text, _ := keyText(m, p.attribute)
+		fewest = min(fewest, len(splitText(text, p.separator)))
+	}
+	return fewest
+}
+
 // partValue returns the function that splits an item's key into at most splits parts, and returns part i.
 func (p keyPart) partValue(i, splits int) func(item.Image) string {
 	return func(m item.Image) string {
@@ -271,7 +279,7 @@ func (p keyPart) partValue(i, splits int) func(item.Image) string {
 	}
 }
 
-// textCount returns the number of texts in the patterns of a kind.
+// textCount returns the number of texts in the patterns of an entity.
 func (k *draftEntity) textCount() int {
 	n := 0
 	for _, p := range k.key {

@@ -28,6 +28,11 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 		l.Key, l.Raw = item.Key(m.Text(string(l.Key))), nil
 		return l
 	}
+	return maskRecord(m, l)
+}
+
+// maskRecord is [Mask] for a letter about a record.
+func maskRecord(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	decoder := record.NewDecoder(record.DecoderOptions{
 		StreamARN: l.StreamARN, Table: l.Table, EpochZero: true, DynamoDBLocal: true,
 		TableInKey: strings.Contains(string(l.Key), "!"),

@@ -9,71 +9,71 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// ReportCache keeps the newest report of a fleet. A report is made by a look, which reads the stores that all consumers
-// share. [ReportCache.Run] looks only after a report was requested.
+// ReportCache keeps the newest report of a fleet. A report is made from one read of the stores that all consumers
+// share. [ReportCache.Run] reads them only after a report was requested.
 type ReportCache struct {
 	read   func(context.Context) (*fleet.Report, error)
 	format func(error) string // returns the text of an error of read
-	pause  time.Duration      // after each look
-	wanted chan struct{}      // holds an element if a report was requested since the last look began
+	pause  time.Duration      // after each read
+	wanted chan struct{}      // holds an element if a report was requested since the last read began
 
 	mu      sync.Mutex
-	report  *fleet.Report // report of the last look that succeeded; nil: none has
-	problem string        // error of the last look; "": the look succeeded
-	ended   time.Time     // when the last look ended; zero: none has
-	next    chan struct{} // closed when the next look ends
+	report  *fleet.Report // report of the last read that succeeded; nil: none has
+	problem string        // error of the last read; "": the read succeeded
+	ended   time.Time     // when the last read ended; zero: none has
+	next    chan struct{} // closed when the next read ends
 }
 
-// NewReportCache returns a ReportCache that makes reports with look and pauses after each call of look. problem formats
-// an error of look for the page.
+// NewReportCache returns a ReportCache that makes reports with read and pauses after each call of read. format returns
+// the text of an error of read for the page.
 func NewReportCache(
-	pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error),
+	pause time.Duration, format func(error) string, read func(context.Context) (*fleet.Report, error),
 ) *ReportCache {
-	return &ReportCache{read: look, format: problem, pause: pause, wanted: make(chan struct{}, 1),
+	return &ReportCache{read: read, format: format, pause: pause, wanted: make(chan struct{}, 1),
 		next: make(chan struct{})}
 }
 
-// look reads a report, and stores it or the error. It stores nothing if ctx ended.
-func (l *ReportCache) look(ctx context.Context) {
-	report, err := l.read(ctx)
+// refresh reads a report, and stores it or the error. It stores nothing if ctx ended.
+func (c *ReportCache) refresh(ctx context.Context) {
+	report, err := c.read(ctx)
 	if ctx.Err() != nil {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ended = time.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = time.Now()
 	if err != nil {
-		l.problem = l.format(err)
+		c.problem = c.format(err)
 	} else {
-		l.report, l.problem = report, ""
+		c.report, c.problem = report, ""
 	}
-	close(l.next)
-	l.next = make(chan struct{})
+	close(c.next)
+	c.next = make(chan struct{})
 }
 
-// Latest returns the report of the last look that succeeded; nil if none has. The report's At is the time of that look.
-// problem is the error of the last look if that look failed less than staleAfter ago, and otherwise "". Latest never
-// blocks, and makes Run look again. The caller must not change the report.
-func (l *ReportCache) Latest() (report *fleet.Report, problem string) {
-	l.wakeRun()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if time.Since(l.ended) > staleAfter {
-		return l.report, ""
+// Latest returns the report of the last read that succeeded; nil if none has. The report's At is the time of that read.
+// problem is the error of the last read if it failed less than staleAfter ago, and otherwise "". Latest never blocks,
+// and makes Run read again. The caller must not change the report.
+func (c *ReportCache) Latest() (report *fleet.Report, problem string) {
+	c.wakeRun()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.ended) > staleAfter {
+		return c.report, ""
 	}
-	return l.report, l.problem
+	return c.report, c.problem
 }
 
-// Recent returns the result of a look that ended at most age ago. The result is a report, or nil and a problem. If the
-// last look is older, Recent waits for the next look. If ctx ends first, problem says so.
-func (l *ReportCache) Recent(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
+// Recent returns the result of a read that ended at most age ago. The result is a report, or nil and a problem. If the
+// last read is older, Recent waits for the next one. If ctx ends first, problem says so.
+func (c *ReportCache) Recent(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
 	for {
-		l.wakeRun()
-		l.mu.Lock()
-		report, problem = l.report, l.problem
-		isRecent := !l.ended.IsZero() && time.Since(l.ended) <= age
-		next := l.next
-		l.mu.Unlock()
+		c.wakeRun()
+		c.mu.Lock()
+		report, problem = c.report, c.problem
+		isRecent := !c.ended.IsZero() && time.Since(c.ended) <= age
+		next := c.next
+		c.mu.Unlock()
 		if isRecent && problem != "" {
 			return nil, problem
 		}
@@ -88,24 +88,24 @@ func (l *ReportCache) Recent(ctx context.Context, age time.Duration) (report *fl
 	}
 }
 
-// wakeRun makes Run look again.
-func (l *ReportCache) wakeRun() {
+// wakeRun makes Run read again.
+func (c *ReportCache) wakeRun() {
 	select {
-	case l.wanted <- struct{}{}:
+	case c.wanted <- struct{}{}:
 	default:
 	}
 }
 
-// Run looks after calls of Latest and Recent, until ctx is done. Calls during a look cause only one more look.
-func (l *ReportCache) Run(ctx context.Context) {
+// Run reads reports after calls of Latest and Recent, until ctx is done. Calls during a read cause only one more read.
+func (c *ReportCache) Run(ctx context.Context) {
 	for {
 		select {
-		case <-l.wanted:
+		case <-c.wanted:
 		case <-ctx.Done():
 			return
 		}
-		l.look(ctx)
-		if pipeline.Sleep(ctx, l.pause) != nil {
+		c.refresh(ctx)
+		if pipeline.Sleep(ctx, c.pause) != nil {
 			return
 		}
 	}

@@ -63,9 +63,9 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 // maxAlike is the maximum number of listed problems of one kind.
 const maxAlike = 3
 
-// shortenList returns the problems that the page lists. It lists at most maxAlike problems of one kind. The last of
+// listedProblems returns the problems that the page lists. It lists at most maxAlike problems of one kind. The last of
 // these has More set if the kind has more problems. Problems without a kind are all listed.
-func shortenList(problems []problem) (list []problem) {
+func listedProblems(problems []problem) (list []problem) {
 	total := make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
 		total[p.Kind]++
@@ -75,14 +75,13 @@ func shortenList(problems []problem) (list []problem) {
 		if len(list) == maxProblems {
 			break
 		}
-		hasKind := p.Kind != ""
-		if hasKind && listed[p.Kind] == maxAlike {
-			continue
-		}
+		hasAlike := p.Kind != "" && total[p.Kind] > maxAlike
 		listed[p.Kind]++
-		unlisted := total[p.Kind] - maxAlike
-		if hasKind && listed[p.Kind] == maxAlike && unlisted > 0 {
-			p.More = "and " + formatCount(unlisted) + " more like this"
+		switch {
+		case hasAlike && listed[p.Kind] > maxAlike:
+			continue
+		case hasAlike && listed[p.Kind] == maxAlike:
+			p.More = "and " + formatCount(total[p.Kind]-maxAlike) + " more like this"
 		}
 		list = append(list, p)
 	}
@@ -143,9 +142,9 @@ func sinkProblems(s Status, now time.Time) (problems []problem) {
 	return problems
 }
 
-// newLetters is the time for which dead letters of this process need attention. After it they are ignored, because the
-// process does not know whether a redrive has delivered them.
-const newLetters = time.Hour
+// letterAlertTime is the time for which dead letters of this process need attention. After it they are ignored, because
+// the process does not know whether a redrive has delivered them.
+const letterAlertTime = time.Hour
 
 // letterProblems returns a problem if this process dead-lettered a change in the last hour. It returns none if s.Fleet
 // counts the stored dead letters, because that count is better.
@@ -155,7 +154,7 @@ func letterProblems(o Options, s Status, now time.Time) []problem {
 		return nil
 	}
 	last := s.Consumer.LastLetter
-	if last == nil || now.Sub(*last) > newLetters {
+	if last == nil || now.Sub(*last) > letterAlertTime {
 		return nil
 	}
 	return []problem{{

@@ -227,19 +227,13 @@ func lettersTotal(s Status) total {
 		t.Value, t.Tone, t.Note = "none", plain, "none are configured"
 	case l != nil && l.Unknown == "":
 		n := fleet.Sum(l.Sinks) + l.Queued
-		t.Value, t.Tone = formatCount(n), plain
-		if l.Truncated {
-			t.Value = "more than " + t.Value
-		}
-		if n > 0 {
-			t.Tone, t.Note = warn, "stored changes that could not be written"
-		}
+		t.Value = cli.Choose(l.Truncated, "more than ", "") + formatCount(n)
+		t.Tone = cli.Choose(n > 0, warn, plain)
+		t.Note = cli.Choose(n > 0, "stored changes that could not be written", "")
 	case l == nil && s.Consumer != nil:
 		n := ownLetters(s)
-		t.Scope, t.Value, t.Tone, t.Note = thisProcess, formatCount(n), plain, "since it started"
-		if n > 0 {
-			t.Tone = warn
-		}
+		t.Scope, t.Value, t.Note = thisProcess, formatCount(n), "since it started"
+		t.Tone = cli.Choose(n > 0, warn, plain)
 	}
 	return t
 }

@@ -134,14 +134,7 @@ func lettersPanel(o Options, s Status) panel {
 		p = p.add(noteBlock("There are none.", dim))
 	}
 	if n > 0 {
-		text := cli.Count(n, "change")
-		if l.Truncated {
-			text = "more than " + text
-		}
-		if l.Oldest != nil {
-			text += ", the oldest stored " + durationSince(l.Oldest, s.Fleet.At) + " ago"
-		}
-		p = p.add(noteBlock(capital(text)+". "+list, plain))
+		p = p.add(noteBlock(capital(storedText(n, l, s.Fleet.At))+". "+list, plain))
 		p = p.add(shareBlocks("letters-sinks", "Dead letters by sink", "Sink", l.Sinks)...)
 		p = p.add(shareBlocks("letters-reasons", "Dead letters by reason", "Reason", l.Reasons)...)
 	}
@@ -149,6 +142,15 @@ func lettersPanel(o Options, s Status) panel {
 		p = p.add(shareBlocks("letters-keys", "Quarantined keys by sink", "Sink", l.Keys)...)
 	}
 	return p
+}
+
+// storedText describes the n stored dead letters and the age of the oldest one at a time.
+func storedText(n int, l *fleet.Letters, at time.Time) string {
+	text := cli.Choose(l.Truncated, "more than ", "") + cli.Count(n, "change")
+	if l.Oldest != nil {
+		text += ", the oldest stored " + durationSince(l.Oldest, at) + " ago"
+	}
+	return text
 }
 
 // shareBlocks returns a table of counts, the largest first. Each row also has its percentage of the sum.
@@ -231,27 +233,31 @@ func fillsPanel(s Status) panel {
 		return p.add(noteBlock("Every sink is live: none is being filled.", dim))
 	}
 	t := newTable("Sinks that are not live", "Sink", "Phase", "#Parts", "#Items written", "#Rate", "#Time left", "Run")
-	for _, f := range s.Fleet.PendingSinks {
-		parts, items, left := unknownCell(), unknownCell(), unknownCell()
-		if f.PartsDone != nil {
-			parts = cell{Text: formatCount(*f.PartsDone) + " of " + formatCount(f.Parts)}
-		}
-		if f.Items != nil {
-			items = numberCell(*f.Items)
-		}
-		if f.Left != nil {
-			left = cell{Text: "about " + formatAgeSeconds(*f.Left)}
-		}
-		phase, run := cell{Text: f.Stage, Tone: busy}, cli.Choose(f.Run == sinks.RebuildRun, "replay --rebuild", f.Run)
-		if f.Stage == state.Waiting.String() {
-			phase.Tone = warn
-			parts, items, left = dashCell(), dashCell(), dashCell()
-		}
-		t.Rows = append(t.Rows, []cell{{Text: f.Sink}, phase, parts, items, rateCell(f.Rate), left,
-			{Text: cmp.Or(run, "–")}})
+	for i := range s.Fleet.PendingSinks {
+		t.Rows = append(t.Rows, fillRow(&s.Fleet.PendingSinks[i]))
 	}
 	return p.add(block{Scope: allConsumers, Table: t, ID: "fills-table"},
 		block{Text: "Rate and time left are averages since the start of the backfill.", Tone: dim})
+}
+
+// fillRow returns the cells of a sink that is not live.
+func fillRow(f *fleet.PendingSink) []cell {
+	phase, run := cell{Text: f.Stage, Tone: busy}, cli.Choose(f.Run == sinks.RebuildRun, "replay --rebuild", f.Run)
+	parts, items, left := unknownCell(), unknownCell(), unknownCell()
+	if f.PartsDone != nil {
+		parts = cell{Text: formatCount(*f.PartsDone) + " of " + formatCount(f.Parts)}
+	}
+	if f.Items != nil {
+		items = numberCell(*f.Items)
+	}
+	if f.Left != nil {
+		left = cell{Text: "about " + formatAgeSeconds(*f.Left)}
+	}
+	if f.Stage == state.Waiting.String() {
+		phase.Tone = warn
+		parts, items, left = dashCell(), dashCell(), dashCell()
+	}
+	return []cell{{Text: f.Sink}, phase, parts, items, rateCell(f.Rate), left, {Text: cmp.Or(run, "–")}}
 }
 
 // consumersPanel shows the consumers, silent ones first.

@@ -16,9 +16,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/ownhost"
 )
 
-// lookPause is the pause after a look of `status --serve`. Such a look reads all stores and lists the shards of the
-// streams.
-const lookPause = 5 * time.Second
+// readPause is the pause between two reports of `status --serve`. A report needs a read of all stores and a list of the
+// shards of the streams.
+const readPause = 5 * time.Second
 
 // ServeReports serves the page of `status --serve` until ctx is done. /status answers with the report.
 func ServeReports(ctx context.Context, o fleet.PageRequest) error {
@@ -36,15 +36,15 @@ func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 
 // serveReports serves the page on l until ctx is done.
 func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
-	looks := NewReportCache(lookPause, cli.ErrorText, o.ReadReport)
-	looks.wakeRun() // prepares a report before the first request
+	reports := NewReportCache(readPause, cli.ErrorText, o.ReadReport)
+	reports.wakeRun() // prepares a report before the first request
 	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
-		s.Fleet, s.FleetError = looks.Latest()
+		s.Fleet, s.FleetError = reports.Latest()
 		return s
 	}})
 	mux := http.NewServeMux()
 	mux.Handle("GET /", p)
-	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { writeReport(w, r, looks) })
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { writeReport(w, r, reports) })
 	host := ownhost.Part(o.Addr)
 	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
 		WriteTimeout: health.WriteTimeout,
@@ -58,7 +58,7 @@ func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) erro
 	serving, stop := context.WithCancel(ctx)
 	defer stop()
 	var work sync.WaitGroup
-	work.Go(func() { looks.Run(serving) })
+	work.Go(func() { reports.Run(serving) })
 	work.Go(func() {
 		<-serving.Done()
 		_ = server.Close() // also cuts off answers in flight
@@ -79,14 +79,14 @@ const (
 )
 
 // writeReport answers /status with a report of at most reportAge, and waits for a new report if necessary. If there is
-// none within reportWait, or if the look fails, the answer is a [Status] with the error.
-func writeReport(w http.ResponseWriter, r *http.Request, looks *ReportCache) {
+// none within reportWait, or if the read fails, the answer is a [Status] with the error.
+func writeReport(w http.ResponseWriter, r *http.Request, reports *ReportCache) {
 	ctx, cancel := context.WithTimeout(r.Context(), reportWait)
 	defer cancel()
-	control := http.NewResponseController(w) // a look takes longer than the timeouts of the server
+	control := http.NewResponseController(w) // a read takes longer than the timeouts of the server
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Now().Add(reportWait + health.WriteTimeout))
-	report, problem := looks.Recent(ctx, reportAge)
+	report, problem := reports.Recent(ctx, reportAge)
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	if report == nil {

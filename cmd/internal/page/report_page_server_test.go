@@ -73,7 +73,7 @@ func TestServeReports(t *testing.T) {
 		found = regexp.MustCompile(`page: (http://\S+)/\n`).FindStringSubmatch(log.String())
 	}
 	var body string
-	for !strings.Contains(body, "1,242") { // until the first look is shown
+	for !strings.Contains(body, "1,242") { // until the first reading is shown
 		time.Sleep(10 * time.Millisecond)
 		var code int
 		if code, body = ask(t, found[1]+"/", ""); code != http.StatusOK {

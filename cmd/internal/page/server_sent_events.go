@@ -89,14 +89,7 @@ type sentPart struct {
 // browsers ignore.
 func (v *viewer) update(parts []part, now time.Time) error {
 	for _, p := range parts {
-		last, wasSent := v.sent[p.Name]
-		isUnchanged := last.html == p.HTML
-		isTooEarly := len(p.HTML) > largePart && now.Sub(last.at) < largeEvery
-		if wasSent && (isUnchanged || isTooEarly) {
-			continue
-		}
-		v.sent[p.Name] = sentPart{p.HTML, now}
-		v.text = appendEvent(v.text, p)
+		v.addChanged(p, now)
 	}
 	if len(v.text) == 0 && now.Sub(v.wrote) >= aliveEvery {
 		v.text = append(v.text, ": alive\n\n"...)
@@ -113,6 +106,18 @@ func (v *viewer) update(parts []part, now time.Time) error {
 	}
 	v.text, v.wrote = v.text[:0], now
 	return err
+}
+
+// addChanged adds a part to the bytes to write, unless it is unchanged, or large and too early.
+func (v *viewer) addChanged(p part, now time.Time) {
+	last, wasSent := v.sent[p.Name]
+	isUnchanged := last.html == p.HTML
+	isTooEarly := len(p.HTML) > largePart && now.Sub(last.at) < largeEvery
+	if wasSent && (isUnchanged || isTooEarly) {
+		return
+	}
+	v.sent[p.Name] = sentPart{p.HTML, now}
+	v.text = appendEvent(v.text, p)
 }
 
 // lineEnds replaces \r\n and \r by \n, because all three end a line of an event.

@@ -101,7 +101,6 @@ func lineageBlocks(r *fleet.Report) (blocks []block) {
 // to their end. foldsBefore is the number of folds of the earlier streams. The result folds also counts the folds of
 // this stream.
 func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int) (blocks []block, folds int) {
-	folds = foldsBefore
 	var shards []*fleet.Shard
 	states := make(fleet.StateCounts)
 	for i := range r.Shards {
@@ -122,15 +121,22 @@ func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int)
 	if stream.Error != "" {
 		blocks = append(blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
 	}
+	lineage, folds := lineageFolds(r, shards, foldsBefore)
+	return append(blocks, lineage...), folds
+}
+
+// lineageFolds returns the shards of a stream in folds, up to maxFolds of all streams. foldsBefore and folds are those
+// of [streamLineage].
+func lineageFolds(r *fleet.Report, shards []*fleet.Shard, foldsBefore int) (blocks []block, folds int) {
+	folds = foldsBefore
 	depths := make(fleet.Lineage)
 	for from := 0; from < len(shards); from += foldSize {
-		shown := shards[from:min(from+foldSize, len(shards))]
 		if folds == maxFolds {
 			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", formatCount(len(shards)-from), r.Flags)
-			blocks = append(blocks, block{Text: text, Tone: dim})
-			break
+			return append(blocks, block{Text: text, Tone: dim}), folds
 		}
 		folds++
+		shown := shards[from:min(from+foldSize, len(shards))]
 		span := fmt.Sprintf(", shards %s to %s", formatCount(from+1), formatCount(from+len(shown)))
 		title := "Lineage" + cli.Choose(len(shards) > foldSize, span, "") + ": "
 		b := lineageFold(r, shown, depths, title)
@@ -206,30 +212,30 @@ func unreadCell(sh *fleet.Shard) cell {
 	return unknownCell()
 }
 
-// maxReads is the maximum number of shards of this process that are listed. The remaining shards are counted.
-const maxReads = 100
+// maxProcessShards is the maximum number of listed shards of this process. The remaining shards are counted.
+const maxProcessShards = 100
 
 // processShards returns the shards that this process reads, the worst first.
-func processShards(reads []fleet.ProcessShard, now time.Time) []block {
-	if len(reads) == 0 {
+func processShards(shards []fleet.ProcessShard, now time.Time) []block {
+	if len(shards) == 0 {
 		return []block{{Scope: thisProcess, Text: "It reads no shard.", Tone: dim}}
 	}
-	sorted := slices.Clone(reads)
+	sorted := slices.Clone(shards)
 	slices.SortStableFunc(sorted, func(a, b fleet.ProcessShard) int {
-		return cmp.Or(severity(readTone(&b))-severity(readTone(&a)), cmp.Compare(b.Pending, a.Pending))
+		return cmp.Or(severity(processShardTone(&b))-severity(processShardTone(&a)), cmp.Compare(b.Pending, a.Pending))
 	})
 	t := newTable("Shards that it reads", "Shard", "~State", "#Pending", "#Last change read",
 		"#Last one everywhere", "Checkpoint")
-	for i := range sorted[:min(len(sorted), maxReads)] {
+	for i := range sorted[:min(len(sorted), maxProcessShards)] {
 		sh := &sorted[i]
 		t.Rows = append(t.Rows, []cell{
-			{Text: sh.Shard}, {Text: readState(sh, now), Tone: readTone(sh)}, dimIfZeroCell(sh.Pending),
+			{Text: sh.Shard}, {Text: processShardState(sh, now), Tone: processShardTone(sh)}, dimIfZeroCell(sh.Pending),
 			agoCell(sh.LastRead, now), agoCell(sh.LastDone, now), {Text: sh.Checkpoint},
 		})
 	}
-	blocks := []block{{Scope: thisProcess, Fold: "It reads " + cli.Count(len(reads), "shard"),
-		Open: len(reads) <= openBelow, Table: t, ID: "reads"}}
-	if n := len(reads) - maxReads; n > 0 {
+	blocks := []block{{Scope: thisProcess, Fold: "It reads " + cli.Count(len(shards), "shard"),
+		Open: len(shards) <= openBelow, Table: t, ID: "reads"}}
+	if n := len(shards) - maxProcessShards; n > 0 {
 		blocks = append(blocks, block{Text: fmt.Sprintf("and %s more, none of them worse", formatCount(n)), Tone: dim})
 	}
 	return blocks
@@ -242,7 +248,7 @@ func agoCell(at *time.Time, now time.Time) cell {
 	return cell{Text: durationSince(at, now) + " ago"}
 }
 
-func readTone(sh *fleet.ProcessShard) tone {
+func processShardTone(sh *fleet.ProcessShard) tone {
 	switch {
 	case sh.Stopped != "":
 		return bad
@@ -252,7 +258,7 @@ func readTone(sh *fleet.ProcessShard) tone {
 	return plain
 }
 
-func readState(sh *fleet.ProcessShard, now time.Time) string {
+func processShardState(sh *fleet.ProcessShard, now time.Time) string {
 	switch {
 	case sh.Stopped != "":
 		return "stopped: " + sh.Stopped

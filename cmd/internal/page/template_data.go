@@ -126,7 +126,7 @@ func newView(o Options, s Status, now time.Time) *view {
 	v := &view{Pipeline: o.Pipeline}
 	problems := findProblems(o, s, now)
 	v.Headline = newHeadline(s, problems)
-	v.Problems = shortenList(problems)
+	v.Problems = listedProblems(problems)
 	v.Totals = totals(s)
 	v.Sinks = sinksPanel(s, now)
 	v.Shards = shardsPanel(s, now)
@@ -139,8 +139,8 @@ func newView(o Options, s Status, now time.Time) *view {
 	return v
 }
 
-// staleAfter is the age from which a report is not shown. A look reads all stores. Even if the stores are large,
-// staleAfter is long enough for a look, the pause after it, and the next look. Usually the next report or error comes
+// staleAfter is the age from which a report is not shown. A report needs a read of all stores. Even if they are large,
+// staleAfter is long enough for a read, the pause after it, and the next read. Usually the next report or error comes
 // within seconds.
 const staleAfter = 45 * time.Second
 

@@ -28,7 +28,7 @@ type costFlags struct {
 	sample int
 }
 
-func (f *costFlags) addCost(c *cobra.Command) {
+func (f *costFlags) addCostFlags(c *cobra.Command) {
 	c.Flags().StringSliceVar(&f.items, "items", nil,
 		"compute the cost of filling from these items: JSON lines or the data files of an export")
 	c.Flags().StringSliceVar(&f.keys, "keys", nil, "names of the table's key attributes, partition key first, for --items")
@@ -62,8 +62,8 @@ type sinkCost struct {
 	Dollars    float64 `json:"dollars"`
 }
 
-// addCosts sets r.Cost if r has a sink that no backfill has begun to fill. Otherwise it only checks the flags.
-func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Config, r *report) error {
+// checkCostFlags returns a usage error if the flags about costs contradict each other.
+func (o *options) checkCostFlags() error {
 	hasSample := len(o.items) > 0 || o.Live && o.sample != 0
 	switch {
 	case o.total < 0 || o.price < 0 || o.sample < 0:
@@ -73,41 +73,39 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 	case len(o.items) > 0 && len(o.keys) == 0:
 		return cli.Usagef("--items needs --keys: the names of the table's key attributes, as PK,SK")
 	}
-	var unfilled []string
-	for _, plan := range r.Sinks {
-		if plan.isUnfilled {
-			unfilled = append(unfilled, plan.Sink)
-		}
-	}
+	return nil
+}
+
+// costOf returns the cost of filling the given sinks; nil if there are none.
+func (o *options) costOf(ctx context.Context, s cli.Streams, cfg *config.Config, unfilled []string) (*cost, error) {
 	if len(unfilled) == 0 {
-		return nil
+		return nil, nil
 	}
 	planner, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.HoldCustomForPlan(cfg, "plan"),
 		sinks.Backfill(sinks.BackfillOptions{Sinks: unfilled}))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r.Cost = &cost{Price: o.price, Sinks: []sinkCost{}}
-	reader, err := o.openSample(ctx, cfg, r.Cost)
-	if err != nil || r.Cost.Unknown != "" {
-		return err
+	c := &cost{Price: o.price, Sinks: []sinkCost{}}
+	reader, err := o.openSample(ctx, cfg, c)
+	if err != nil || c.Unknown != "" {
+		return c, err
 	}
 	for _, name := range unfilled {
-		r.Cost.Sinks = append(r.Cost.Sinks, sinkCost{Sink: name})
+		c.Sinks = append(c.Sinks, sinkCost{Sink: name})
 	}
-	undecodable, err := r.Cost.addSample(ctx, reader, planner)
-	if err != nil && r.Cost.Table != nil && ctx.Err() == nil {
-		r.Cost.Sinks, r.Cost.Unknown = []sinkCost{}, unknownCost(fmt.Errorf("the sample cannot be read: %w", err))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if undecodable > 0 {
+	undecodable, err := c.addSample(ctx, reader, planner)
+	switch {
+	case err != nil && c.Table != nil && ctx.Err() == nil: // the plan is printed without the cost
+		c.Sinks, c.Unknown = []sinkCost{}, unknownCost(fmt.Errorf("the sample cannot be read: %w", err))
+		return c, nil
+	case err != nil:
+		return nil, err
+	case undecodable > 0:
 		fmt.Fprintf(s.Err, cli.Warning+"%s of --items %s here\n", cli.Count(undecodable, "line"),
 			cli.Choose(undecodable == 1, "is not an item, and costs nothing", "are not items, and cost nothing"))
 	}
-	return r.Cost.scale(o.total, reader)
+	return c, c.scale(o.total, reader)
 }
 
 // addSample adds the cost of all items of a sample. It returns the number of items that cannot be decoded.

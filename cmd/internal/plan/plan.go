@@ -49,7 +49,7 @@ the items, which is up to six hours old, gives the cost of all items; --total re
 	}
 	cli.AddConfig(c, &o.Config)
 	o.Flags.Add(c, "the folder that a replay or a consumer wrote")
-	o.addCost(c)
+	o.addCostFlags(c)
 	cli.AddFormat(c, &o.format)
 	return c
 }
@@ -57,6 +57,9 @@ the items, which is up to six hours old, gives the cost of all items; --total re
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	cfg, err := o.LoadConfig(o.Config)
 	if err != nil {
+		return err
+	}
+	if err := o.checkCostFlags(); err != nil {
 		return err
 	}
 	o.ReadOnly = true
@@ -76,7 +79,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	r := newReport(changes, o.CommandLine(cfg), o.BackfillSource(cfg))
-	if err := o.addCosts(ctx, s, cfg, &r); err != nil {
+	if r.Cost, err = o.costOf(ctx, s, cfg, r.unfilled()); err != nil {
 		return err
 	}
 	if err := cli.Print(s.Out, o.format, r, r.write); err != nil {
@@ -132,6 +135,16 @@ func newReport(changes []sinks.OutputChange, flags, source string) report {
 		r.Sinks = append(r.Sinks, p)
 	}
 	return r
+}
+
+// unfilled returns the names of the sinks that can be filled, and that no backfill has begun to fill.
+func (r *report) unfilled() (names []string) {
+	for _, p := range r.Sinks {
+		if p.isUnfilled {
+			names = append(names, p.Sink)
+		}
+	}
+	return names
 }
 
 func (r *report) write(w io.Writer) {

@@ -22,55 +22,64 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	for _, s := range c.Settings {
 		p.Settings = append(p.Settings, settingJSON(s))
 	}
+	if c.Kind == sinks.Added {
+		p.Change = "new"
+	}
+	isLive := strings.Contains(flags, " --live")
 	backfill := target.BackfillCommand(flags, c.Sink, source)
-	if c.Kind == sinks.Added && !c.WaitsForBackfill && !strings.Contains(flags, " --live") {
+	if c.Kind == sinks.Added && !c.WaitsForBackfill && !isLive {
 		backfill = target.BackfillCommand(flags, c.Sink, "--export PATH --keys PK,SK")
 	}
-	switch {
-	case c.Kind == sinks.Removed:
-		p.Todo = removedTodo(c)
-	case c.Problem != "":
-		p.Todo = "a start is refused until this is settled"
-		p.Command = "tablewake adopt " + flags + " --sink " + c.Sink
-	case c.WaitsForBackfill && c.Kind == sinks.Changed:
-		p.Todo = "it holds nothing: at its next start it takes the settings, and waits, and writes nothing until a backfill fills it; stop the processes with the former settings first"
-		p.Command = backfill
-	case c.TakesSettings:
-		p.Todo = "it holds nothing, and takes the settings at its next start: redrive its dead letters then"
-		p.Command = "tablewake redrive " + flags + " --sink " + c.Sink
-	case c.Kind == sinks.Changed:
-		p.Todo = "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or accept it, and what was written stays as it is until an audit and its repair fix it: `tablewake audit " + flags + " --sink " + c.Sink + "`, then the same with --repair and its report"
-		p.Command = "tablewake adopt " + flags + " --sink " + c.Sink
-	case c.Kind == sinks.Added:
-		p.Change = "new"
-		switch {
-		case c.WaitsForBackfill:
-			p.Todo, p.Command = "it waits from its first start on, and writes nothing until a backfill fills it", backfill
-		case c.CanBeFilled:
-			p.Todo, p.Command = "it begins at its first start, and a backfill brings the earlier items", backfill
-		}
-	case c.Birth.Stage == state.Waiting:
-		p.Todo = "it waits, and writes nothing until a backfill fills it"
-		p.Command = backfill
-	case c.Birth.Stage == state.Filling && c.Birth.Run == sinks.RebuildRun:
-		p.Todo = "`tablewake replay --rebuild` fills it, or was interrupted: repeat it"
-	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
-		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it; " +
-			"or, if that ended with an error, do what the error says"
-	case !c.Birth.LeftOut.IsZero():
-		p.Todo = "it may miss changes: a process without it was started at " + c.Birth.LeftOut.Format(time.RFC3339) +
-			"; an audit finds and repairs them"
-		p.Command = "tablewake gaps " + flags + " --repair --audit"
-	}
-	if p.Todo == "" && c.CanBeFilled && c.Birth.Begun && c.Birth.Run == "" && strings.Contains(flags, " --live") {
+	p.Todo, p.Command = nextStep(c, flags, backfill)
+	if p.Todo == "" && c.CanBeFilled && c.Birth.Begun && c.Birth.Run == "" && isLive {
 		p.Note = "it holds what changed since its first start at " + c.Birth.Made.Format(time.RFC3339) +
 			"; earlier items that did not change since are only in it after `" + backfill + "`"
+	}
+	if missed := sinks.MissedByArchive(c.Birth); missed != "" {
+		p.Note = "it misses changes, because " + missed + ": no sink can be filled from it"
 	}
 	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.WaitsForBackfill || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {
 		p.Underivable = c.Underivable
 	}
 	return p
+}
+
+// nextStep returns what to do about the change of one sink, and the command for it. Both are "" if there is nothing to
+// do. backfill is the command that fills the sink.
+func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command string) {
+	ofSink := " " + flags + " --sink " + c.Sink
+	switch {
+	case c.Kind == sinks.Removed:
+		return removedTodo(c), ""
+	case c.Problem != "":
+		return "a start is refused until this is settled", "tablewake adopt" + ofSink
+	case c.Kind == sinks.Changed && c.WaitsForBackfill:
+		return "it holds nothing: at its next start it takes the settings, and waits, and writes nothing until a backfill fills it; stop the processes with the former settings first", backfill
+	case c.TakesSettings:
+		return "it holds nothing, and takes the settings at its next start: redrive its dead letters then",
+			"tablewake redrive" + ofSink
+	case c.Kind == sinks.Changed:
+		return "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or accept it, and what was written stays as it is until an audit and its repair fix it: `tablewake audit" + ofSink + "`, then the same with --repair and its report",
+			"tablewake adopt" + ofSink
+	case c.Kind == sinks.Added && c.WaitsForBackfill:
+		return "it waits from its first start on, and writes nothing until a backfill fills it", backfill
+	case c.Kind == sinks.Added && c.CanBeFilled:
+		return "it begins at its first start, and a backfill brings the earlier items", backfill
+	case c.Kind == sinks.Added:
+		return "", ""
+	case c.Birth.Stage == state.Waiting:
+		return "it waits, and writes nothing until a backfill fills it", backfill
+	case c.Birth.Stage == state.Filling && c.Birth.Run == sinks.RebuildRun:
+		return "`tablewake replay --rebuild` fills it, or was interrupted: repeat it", ""
+	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
+		return "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it; " +
+			"or, if that ended with an error, do what the error says", ""
+	case !c.Birth.LeftOut.IsZero() && c.CanBeFilled:
+		return "it may miss changes: a process without it was started at " + c.Birth.LeftOut.Format(time.RFC3339) +
+			"; an audit finds and repairs them", "tablewake gaps " + flags + " --repair --audit"
+	}
+	return "", ""
 }
 
 // missesChanges is the warning about the output of a removed sink.

@@ -53,7 +53,7 @@ has the first letter that failed: solve that problem before you run tablewake re
 						return err
 					}
 				}
-				return d.show(box, out)
+				return errors.Join(d.show(box, out), printSetAside(s.Err, dir.DeadLetters()))
 			}, func(l liveStores, out *cli.Results) error { return d.showLive(c.Context(), l, out) })
 		},
 	}
@@ -116,9 +116,7 @@ func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Resul
 	if err != nil {
 		return err
 	}
-	if releaser, ok := letterStore.(deadletter.Releaser); ok {
-		defer func() { err = errors.Join(err, releaser.Release(context.WithoutCancel(ctx))) }()
-	}
+	defer func() { err = errors.Join(err, deadletter.Release(ctx, letterStore)) }()
 	box := letterBox{
 		letters: letters.Read(ctx, l.cfg, letterStore),
 		marks: func([]string) ([]state.Mark, error) {
@@ -195,18 +193,21 @@ func printQuarantined(box letterBox, out *cli.Results) error {
 	return nil
 }
 
-// quarantinedKeys returns the quarantined keys, each with the error of its first letter. After an interrupted redrive,
-// a key can be quarantined without a letter. quarantinedKeys reads the marks of each pipeline that a letter names.
-func quarantinedKeys(box letterBox) ([]quarantinedKey, error) {
-	type keyOfSink struct {
-		sink string // "": every sink
-		key  item.Key
-	}
-	withLetters := map[keyOfSink]quarantinedKey{}
-	pipelines := map[string]bool{}
+// keyOfSink is a sink and the key of an item.
+type keyOfSink struct {
+	sink string // "": every sink
+	key  item.Key
+}
+
+// keysWithLetters returns the keys that have letters, each with its first letter and their number, and the pipelines
+// that the letters name.
+func (box letterBox) keysWithLetters() (
+	withLetters map[keyOfSink]quarantinedKey, pipelines map[string]bool, err error,
+) {
+	withLetters, pipelines = make(map[keyOfSink]quarantinedKey), make(map[string]bool)
 	for l, err := range box.letters {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		pipelines[l.Pipeline] = true
 		id := keyOfSink{l.Sink, l.Key}
@@ -218,6 +219,16 @@ func quarantinedKeys(box letterBox) ([]quarantinedKey, error) {
 		}
 		k.Letters++
 		withLetters[id] = k
+	}
+	return withLetters, pipelines, nil
+}
+
+// quarantinedKeys returns the quarantined keys, each with the error of its first letter. After an interrupted redrive,
+// a key can be quarantined without a letter. quarantinedKeys reads the marks of each pipeline that a letter names.
+func quarantinedKeys(box letterBox) ([]quarantinedKey, error) {
+	withLetters, pipelines, err := box.keysWithLetters()
+	if err != nil {
+		return nil, err
 	}
 	marks, err := box.marks(slices.Sorted(maps.Keys(pipelines)))
 	if err != nil {

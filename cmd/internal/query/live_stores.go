@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -57,14 +56,14 @@ func tableOf(s config.Sink) view.Table {
 }
 
 // openView opens the view table that args name, or the only view table if args are empty.
-func (l liveStores) openView(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
+func (l liveStores) openView(ctx context.Context, args []string) (viewTable, error) {
 	names, writers := l.tables()
 	name, err := choose(args, names, l.cfg.File+" has no views and no aggregates", "view table",
 		"name one of the view tables")
 	if err != nil {
-		return nil, view.Table{}, shards{}, err
+		return viewTable{}, err
 	}
-	sink, t := writers[name], tableOf(writers[name])
+	sink := writers[name]
 	var opened any
 	if sink.View != nil {
 		opened, err = l.View(ctx, l.cfg, sink)
@@ -72,14 +71,22 @@ func (l liveStores) openView(ctx context.Context, args []string) (view.Reader, v
 		opened, err = l.Aggregate(ctx, l.cfg, sink)
 	}
 	if err != nil {
-		return nil, t, shards{}, err
+		return viewTable{}, err
 	}
-	reader, ok := opened.(view.Reader)
-	if !ok {
-		return nil, t, shards{}, fmt.Errorf("the store of the sink %s cannot be read", sink.Name)
+	reader, err := asReader[view.Reader](opened, sink)
+	if err != nil {
+		return viewTable{}, err
 	}
-	spread, err := shardsOf(l.fingerprints(), t)
-	return reader, t, spread, err
+	return newViewTable(reader, tableOf(sink), l.fingerprints())
+}
+
+// asReader returns the opened store of a sink as a reader.
+func asReader[Reader any](store any, sink config.Sink) (Reader, error) {
+	reader, canRead := store.(Reader)
+	if !canRead {
+		return reader, fmt.Errorf("the store of the sink %s cannot be read", sink.Name)
+	}
+	return reader, nil
 }
 
 // fingerprints yields the settings of all sinks in the configuration, in the form in which stores keep them.
@@ -105,9 +112,9 @@ func (l liveStores) openSearch(ctx context.Context, index string) (search.Reader
 		if err != nil {
 			return nil, err
 		}
-		reader, ok := store.(search.Reader)
-		if !ok {
-			return nil, fmt.Errorf("the store of the sink %s cannot be read", s.Name)
+		reader, err := asReader[search.Reader](store, s)
+		if err != nil {
+			return nil, err
 		}
 		names, err := reader.Indexes(ctx)
 		if err != nil {
@@ -122,7 +129,7 @@ func (l liveStores) openSearch(ctx context.Context, index string) (search.Reader
 		return nil, fmt.Errorf("there is no index yet: %s has no search sink, or it has written nothing", l.cfg.File)
 	}
 	slices.Sort(existing)
-	return nil, fmt.Errorf("no index %q; there are: %s", index, strings.Join(slices.Compact(existing), ", "))
+	return nil, cli.UnknownName(fmt.Sprintf("no index %q", index), index, slices.Compact(existing))
 }
 
 // openArchive opens the archive in the bucket that args name, or in the only bucket if args are empty.
@@ -143,11 +150,7 @@ func (l liveStores) openArchive(ctx context.Context, args []string) (archive.Lis
 	if err != nil {
 		return nil, err
 	}
-	lister, ok := store.(archive.Lister)
-	if !ok {
-		return nil, fmt.Errorf("the store of the sink %s cannot be read", writers[bucket].Name)
-	}
-	return lister, nil
+	return asReader[archive.Lister](store, writers[bucket])
 }
 
 // queueCount has the numbers of messages in a queue. SQS counts them approximately.
@@ -175,24 +178,27 @@ func (l liveStores) showQueues(ctx context.Context, args []string, out *cli.Resu
 		return err
 	}
 	client := sqs.NewFromConfig(sdk)
-	for _, s := range l.cfg.Sinks {
-		if !slices.Contains(names, s.Name) {
-			continue
-		}
-		q, err := notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: client, Queue: s.Notify.Queue})
+	for _, name := range names {
+		sink, _ := l.cfg.Sink(name)
+		c, err := countQueue(ctx, client, sink)
 		if err != nil {
 			return err
 		}
-		n, err := q.Waiting(ctx)
-		if err != nil {
-			return err
-		}
-		c := queueCount{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}
 		if err := out.Add(c, c.String); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// countQueue counts the messages in the queue of a notify sink.
+func countQueue(ctx context.Context, client *sqs.Client, s config.Sink) (queueCount, error) {
+	q, err := notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: client, Queue: s.Notify.Queue})
+	if err != nil {
+		return queueCount{}, err
+	}
+	n, err := q.Waiting(ctx)
+	return queueCount{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}, err
 }
 
 // queueSinks returns the name in args, which must be the name of a notify sink with a queue. If args are empty, it

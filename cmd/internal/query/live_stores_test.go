@@ -63,7 +63,7 @@ func TestQuery_Live(t *testing.T) {
 	if out, _ := program.Run(t, cli.ExitOK, "query", "view", "--pk", "STATUS#paid", "--after", strings.Fields(next)[0], "-c", file, "--live"); strings.Count(out, "\n") != 2 {
 		t.Errorf("behind the cursor there is\n%s", out)
 	}
-	if _, said := program.Run(t, cli.ExitFailure, "query", "search", "nosuch", "-c", file, "--live"); !strings.Contains(said, "there are: "+name) {
+	if _, said := program.Run(t, cli.ExitFailure, "query", "search", "nosuch", "-c", file, "--live"); !strings.Contains(said, "there are "+name) {
 		t.Errorf("of an unknown index it says %s", said)
 	}
 	if _, said := program.Run(t, cli.ExitFailure, "query", "events", "-c", file, "--live"); !strings.Contains(said, "no notify sink with a queue") {

@@ -3,8 +3,8 @@ package query
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +52,7 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 
 // localArchive opens the archive of the bucket that args name, or the only archive if args are empty.
 func localArchive(dir local.Dir, args []string) (archive.Lister, error) {
-	bucket, err := chooseFile(args, filepath.Dir(dir.Archive("x")), "bucket", "")
+	bucket, err := chooseFile(args, dir.Archives(), "bucket", "")
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (o *options) newEvents(s cli.Streams) *cobra.Command {
 		Args: cli.ArgumentRange(0, 1, "[SINK] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				return showEvents(dir, args, out)
+				return errors.Join(showEvents(dir, args, out), printSetAside(s.Err, dir.EventFiles()))
 			}, func(l liveStores, out *cli.Results) error { return l.showQueues(c.Context(), args, out) })
 		},
 	}
@@ -96,7 +96,7 @@ func (o *options) newEvents(s cli.Streams) *cobra.Command {
 
 // showEvents prints the events of the sink that args name, or of the only sink with events if args are empty.
 func showEvents(dir local.Dir, args []string, out *cli.Results) error {
-	sink, err := chooseFile(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
+	sink, err := chooseFile(args, dir.EventFiles(), "sink", ".jsonl")
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"path/filepath"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
@@ -45,16 +44,32 @@ func (o overview) add(kind, name string, n int64, unit string) error {
 	})
 }
 
+// addUnlessNone prints a line for a store, unless it has no units.
+func (o overview) addUnlessNone(kind, name string, n int64, unit string) error {
+	if n == 0 {
+		return nil
+	}
+	return o.add(kind, name, n, unit)
+}
+
 // addCount prints a line for a store. Its number of units is the number of values in the sequence all.
 func addCount[T any](o overview, kind, name string, all iter.Seq2[T, error], unit string) error {
-	var n int64
+	n, err := count(all)
+	if err != nil {
+		return err
+	}
+	return o.add(kind, name, n, unit)
+}
+
+// count returns the number of values in a sequence.
+func count[T any](all iter.Seq2[T, error]) (n int64, err error) {
 	for _, err := range all {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		n++
 	}
-	return o.add(kind, name, n, unit)
+	return n, nil
 }
 
 func (o overview) views(ctx context.Context) error {
@@ -98,7 +113,7 @@ func (o overview) indexes(ctx context.Context) error {
 }
 
 func (o overview) archives(ctx context.Context) error {
-	buckets, err := names(filepath.Dir(o.dir.Archive("x")), "")
+	buckets, err := names(o.dir.Archives(), "")
 	if err != nil {
 		return err
 	}
@@ -115,7 +130,7 @@ func (o overview) archives(ctx context.Context) error {
 }
 
 func (o overview) events(context.Context) error {
-	sinks, err := names(filepath.Dir(o.dir.Events("x")), ".jsonl")
+	sinks, err := names(o.dir.EventFiles(), ".jsonl")
 	if err != nil {
 		return err
 	}
@@ -124,28 +139,35 @@ func (o overview) events(context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return o.setAside("events", o.dir.EventFiles())
 }
 
-// dead prints the number of dead letters and the number of quarantined keys, unless they are 0. An interrupted redrive
-// can leave quarantined keys without letters.
-func (o overview) dead(ctx context.Context, log *slog.Logger) error {
-	box := folderBox(ctx, o.dir, log)
-	var n int64
-	for _, err := range box.letters {
-		if err != nil {
-			return err
-		}
-		n++
-	}
-	if n > 0 {
-		if err := o.add("dead", "letters", n, "record"); err != nil {
-			return err
-		}
-	}
-	keys, err := quarantinedKeys(box)
-	if err != nil || len(keys) == 0 {
+// setAside prints the number of broken lines that were set aside from the files of a folder, unless it is 0.
+func (o overview) setAside(kind, folder string) error {
+	n, err := target.CountSetAside(folder)
+	if err != nil {
 		return err
 	}
-	return o.add("dead", "quarantined", int64(len(keys)), "key")
+	return o.addUnlessNone(kind, "set aside", n, "broken line")
+}
+
+// dead prints the number of dead letters, of quarantined keys and of broken lines, unless they are 0. An interrupted
+// redrive can leave quarantined keys without letters.
+func (o overview) dead(ctx context.Context, log *slog.Logger) error {
+	box := folderBox(ctx, o.dir, log)
+	letters, err := count(box.letters)
+	if err != nil {
+		return err
+	}
+	if err := o.addUnlessNone("dead", "letters", letters, "record"); err != nil {
+		return err
+	}
+	keys, err := quarantinedKeys(box)
+	if err != nil {
+		return err
+	}
+	if err := o.addUnlessNone("dead", "quarantined", int64(len(keys)), "key"); err != nil {
+		return err
+	}
+	return o.setAside("dead", o.dir.DeadLetters())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -122,6 +123,16 @@ func (o *options) run(
 	return errors.Join(out.End(live(liveStores{opened, cfg}, out), s.Err), opened.Close())
 }
 
+// printSetAside prints to w how many broken lines were set aside from the files of a folder, if there are any.
+func printSetAside(w io.Writer, folder string) error {
+	n, err := target.CountSetAside(folder)
+	if n > 0 {
+		fmt.Fprintf(w, cli.Warning+"%s set aside in %s: fix what the files *.broken say, or delete them\n",
+			cli.Count(n, "broken line"), folder)
+	}
+	return err
+}
+
 // choose returns the name in args, which must be one of names. Without args it returns the only one of names. The error
 // is emptyError if there are no names, and ambiguousError with the names if args are empty and there are several. noun
 // is the word for a name in the error about an unknown name.
@@ -132,7 +143,7 @@ func choose(args, names []string, emptyError, noun, ambiguousError string) (stri
 	case len(args) == 1 && slices.Contains(names, args[0]):
 		return args[0], nil
 	case len(args) == 1:
-		return "", fmt.Errorf("no %s %q; there are: %s", noun, args[0], strings.Join(names, ", "))
+		return "", cli.UnknownName(fmt.Sprintf("no %s %q", noun, args[0]), args[0], names)
 	case len(names) == 1:
 		return names[0], nil
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -104,6 +103,7 @@ func printAllDocuments(ctx context.Context, store search.Reader, index string, o
 }
 
 func addDocument(out *cli.Results, d search.Document) error {
+	d.Doc = sameForm(d.Doc)
 	return out.Add(d, func() string { return fmt.Sprintf("%s  %s", d.ID, d.Doc) })
 }
 
@@ -116,7 +116,7 @@ func withIndexNames(ctx context.Context, store search.Reader, index string, err 
 	if len(existing) == 0 {
 		return fmt.Errorf("no index %q, and there is no other: has its sink written a document yet?", index)
 	}
-	return fmt.Errorf("no index %q; there are: %s", index, strings.Join(existing, ", "))
+	return cli.UnknownName(fmt.Sprintf("no index %q", index), index, existing)
 }
 
 // withSearchStore opens the search indexes of a folder, calls do and closes them.

@@ -3,6 +3,7 @@ package query
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -113,6 +114,11 @@ func (q *viewQuery) parse() (err error) {
 	if q.between == "" {
 		return nil
 	}
+	return q.parseBetween()
+}
+
+// parseBetween sets from and to.
+func (q *viewQuery) parseBetween() (err error) {
 	low, high, isValid := cutKeys(q.between)
 	if !isValid || low == "" && high == "" {
 		return cli.Usagef(
@@ -157,10 +163,8 @@ func cutKeys(between string) (low, high string, isValid bool) {
 
 // readRows returns the selected rows of a table. It also returns the partition that it reads, from which the caller
 // makes a cursor after the last row. A partition without Keys has no cursor, so --after cannot continue the read.
-func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s shards) (
-	iter.Seq2[view.Row, error], view.Partition, error,
-) {
-	partition := view.Partition{Table: t}
+func (q viewQuery) readRows(ctx context.Context, t viewTable) (iter.Seq2[view.Row, error], view.Partition, error) {
+	partition := view.Partition{Table: t.Table}
 	all := view.Query{PKPrefix: q.pkPrefix, SKPrefix: q.beginsWith, Reverse: q.reverse}
 	switch {
 	case q.between != "" && t.SK == "":
@@ -168,11 +172,11 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 	case q.after != "" && (q.pk == "" || t.SK == ""):
 		return nil, partition, cli.Usagef("--after continues a partition of a table with a sort key: name it with --pk")
 	case q.pk == "":
-		return view.MergedRows(ctx, db, t, all, s.groups...), partition, nil
+		return t.reader.Rows(ctx, t.Table, all), partition, nil
 	case !strings.HasPrefix(q.pk, q.pkPrefix):
 		return func(func(view.Row, error) bool) {}, partition, nil
 	}
-	keys, err := q.partitionKeys(t, s)
+	keys, err := q.partitionKeys(t)
 	if err != nil {
 		return nil, partition, err
 	}
@@ -181,25 +185,25 @@ func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s
 	}
 	if len(keys) == 1 && q.after == "" {
 		all.PK, all.From, all.To = keys[0], q.from, q.to
-		return view.MergedRows(ctx, db, t, all, s.groups...), partition, nil
+		return t.reader.Rows(ctx, t.Table, all), partition, nil
 	}
 	read := view.PartitionQuery{SKPrefix: q.beginsWith, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
 	if q.limit > 0 {
 		read.Limit = q.limit + 1 // one more row than is printed, to know whether there are more
 	}
-	return partition.Rows(ctx, mergedReader{db, s.groups}, read), partition, nil
+	return partition.Rows(ctx, t.reader, read), partition, nil
 }
 
 // partitionKeys returns the partition keys that q.pk names. For a view with shards it returns the keys of all shards.
-func (q viewQuery) partitionKeys(t view.Table, s shards) (keys []item.Value, err error) {
+func (q viewQuery) partitionKeys(t viewTable) (keys []item.Value, err error) {
 	isSpread := strings.Contains(q.pk, shardPlaceholder)
 	switch {
-	case isSpread && len(s.views) == 0:
+	case isSpread && len(t.views) == 0:
 		return nil, cli.Usagef("--pk %s: no view of the table %s has shards: write the partition key itself", q.pk, t.Name)
 	case !isSpread:
 		keys = append(keys, q.key)
 	}
-	for _, v := range s.views {
+	for _, v := range t.views {
 		for _, key := range v.keys(q.pk) {
 			if !slices.ContainsFunc(keys, key.Equal) {
 				keys = append(keys, key)
@@ -232,31 +236,35 @@ func (q viewQuery) numberHint() string {
 }
 
 // hint explains why --pk probably selects no rows. It returns "" if no error is probable.
-func (q viewQuery) hint(s shards) string {
+func (q viewQuery) hint(t viewTable) string {
 	hasRange := q.between != "" || q.beginsWith != "" || q.after != ""
 	if hasRange {
 		return "" // the partition may exist although no row is in the range
 	}
 	numberHint := q.numberHint()
-	if numberHint != "" && len(s.views) == 0 {
+	if numberHint != "" && len(t.views) == 0 {
 		return "no rows; " + numberHint
 	}
-	return s.hint()
+	return t.shardsHint()
 }
 
-// explainError returns the error of a read. If --pk is a text that looks like a number, the result also explains how to
-// write a number: DynamoDB refuses a text if the partition key of the table is a number.
+// explainError returns the error of a read; a usage error if --after is no cursor. If --pk is a text that looks like a
+// number, the result also explains how to write a number: DynamoDB refuses a text if the partition key of the table is
+// a number.
 func (q viewQuery) explainError(err error) error {
+	if errors.Is(err, view.ErrCursor) {
+		return cli.Usagef("--after: %w", err)
+	}
 	if hint := q.numberHint(); hint != "" && awserr.Code(err) == "ValidationException" {
 		return fmt.Errorf("%w; %s", err, hint)
 	}
 	return err
 }
 
-// hint explains the form of the partition keys of the views with shards. It returns "" if no view has shards.
-func (s shards) hint() string {
+// shardsHint explains the form of the partition keys of the views with shards. It returns "" if no view has shards.
+func (t viewTable) shardsHint() string {
 	var forms []string
-	for _, v := range s.views {
+	for _, v := range t.views {
 		key := v.pk.String()
 		form := "'" + key + "'"
 		punctuation, endsWithShard := v.punctuation()

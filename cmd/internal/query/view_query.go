@@ -1,13 +1,15 @@
 package query
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -49,11 +51,11 @@ With --live a read without --pk scans the whole table.`,
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				return q.showLocal(c.Context(), dir, args, out, s.Err)
 			}, func(l liveStores, out *cli.Results) error {
-				db, t, spread, err := l.openView(c.Context(), args)
+				t, err := l.openView(c.Context(), args)
 				if err != nil {
 					return err
 				}
-				return q.show(c.Context(), db, t, spread, out, s.Err)
+				return q.show(c.Context(), t, out, s.Err)
 			})
 		},
 	}
@@ -79,30 +81,25 @@ func (q viewQuery) showLocal(
 		if err != nil {
 			return err
 		}
-		spread, err := shardsOf(db.Fingerprints(ctx), t)
+		opened, err := newViewTable(db, t, db.Fingerprints(ctx))
 		if err != nil {
 			return err
 		}
-		return q.show(ctx, db, t, spread, out, errs)
+		return q.show(ctx, opened, out, errs)
 	})
 }
 
 // show prints the rows of a table.
-func (q viewQuery) show(
-	ctx context.Context, db view.Reader, t view.Table, spread shards, out *cli.Results, errs io.Writer,
-) error {
-	rows, partition, err := q.readRows(ctx, db, t, spread)
+func (q viewQuery) show(ctx context.Context, t viewTable, out *cli.Results, errs io.Writer) error {
+	rows, partition, err := q.readRows(ctx, t)
 	if err != nil {
 		return err
 	}
 	for row, err := range rows {
-		if errors.Is(err, view.ErrCursor) {
-			return cli.Usagef("--after: %w", err)
-		}
 		if err != nil {
 			return q.explainError(err)
 		}
-		if err := out.Add(itemJSON(row.Item, q.typed), func() string { return rowText(t, row) }); err != nil {
+		if err := out.Add(itemJSON(row.Item, q.typed), func() string { return rowText(t.Table, row) }); err != nil {
 			return err
 		}
 		if len(partition.Keys) > 0 && out.Written == q.limit {
@@ -110,7 +107,7 @@ func (q viewQuery) show(
 		}
 	}
 	foundNoPartition := q.pk != "" && q.after == "" && out.Written == 0
-	if hint := q.hint(spread); foundNoPartition && hint != "" {
+	if hint := q.hint(t); foundNoPartition && hint != "" {
 		fmt.Fprintln(errs, hint)
 	}
 	return nil
@@ -136,9 +133,26 @@ func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Tab
 
 func itemJSON(item item.Image, typed bool) json.RawMessage {
 	if typed {
-		return item.AppendDynamoDBJSON(nil)
+		return sameForm(item.AppendDynamoDBJSON(nil))
 	}
-	return item.AppendJSON(nil)
+	return sameForm(item.AppendJSON(nil))
+}
+
+var quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// sameForm returns JSON in which equal texts have the same form: K\u00f6ln becomes Köln.
+func sameForm(document []byte) []byte {
+	if bytes.IndexByte(document, '\\') < 0 {
+		return document
+	}
+	return quotedText.ReplaceAllFunc(document, func(quoted []byte) []byte {
+		var text string
+		isText := json.Unmarshal(quoted, &text) == nil && !strings.ContainsRune(text, utf8.RuneError)
+		if !isText { // half of a surrogate pair has no other form
+			return quoted
+		}
+		return item.AppendJSONText(nil, text)
+	})
 }
 
 // rowText formats a row. First is its key, then the other attributes as plain JSON.
@@ -150,7 +164,7 @@ func rowText(t view.Table, row view.Row) string {
 	}
 	for name, v := range row.Item.All() {
 		if name != t.PK && name != t.SK {
-			fmt.Fprintf(&b, "  %s=%s", name, v.AppendJSON(nil))
+			fmt.Fprintf(&b, "  %s=%s", name, sameForm(v.AppendJSON(nil)))
 		}
 	}
 	return b.String()
@@ -161,5 +175,5 @@ func plainText(v item.Value) string {
 	if s, ok := v.Text(); ok {
 		return s
 	}
-	return string(v.AppendJSON(nil))
+	return string(sameForm(v.AppendJSON(nil)))
 }

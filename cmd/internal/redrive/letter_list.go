@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -20,9 +21,7 @@ import (
 func (o *options) printSelected(
 	ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams,
 ) (err error) {
-	if l, ok := kept.(deadletter.Releaser); ok {
-		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
-	}
+	defer func() { err = errors.Join(err, deadletter.Release(ctx, kept)) }()
 	var mask *mask.Mask
 	if !o.unmasked {
 		if mask, err = sinks.Mask(cfg); err != nil {
@@ -31,27 +30,38 @@ func (o *options) printSelected(
 	}
 	out := cli.NewResults(s, o.format, 0)
 	defer func() { err = out.End(err, s.Err) }()
+	if o.show != "" {
+		return o.printShown(ctx, kept, mask, s.Out)
+	}
 	for l, err := range kept.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		switch {
-		case o.show == deadletter.ID(&l):
-			return cli.WriteJSON(s.Out, letters.MaskedJSON(mask, l))
-		case o.list && o.selectsLetter(cfg, &l):
-			letter := letters.MaskedJSON(mask, l)
-			if err := out.Add(letter, letter.Line); err != nil {
-				return err
-			}
+		if !o.selectsLetter(cfg, &l) {
+			continue
+		}
+		letter := letters.MaskedJSON(mask, l)
+		if err := out.Add(letter, letter.Line); err != nil {
+			return err
 		}
 	}
-	switch {
-	case o.show != "":
-		return fmt.Errorf("no dead letter has the ID %s: --list shows those that are there", o.show)
-	case out.Written == 0 && o.format == cli.FormatText:
+	if out.Written == 0 && o.format == cli.FormatText {
 		o.writeNone(s.Out)
 	}
 	return nil
+}
+
+// printShown prints the letter of --show.
+func (o *options) printShown(ctx context.Context, kept deadletter.Store, mask *mask.Mask, w io.Writer) error {
+	for l, err := range kept.Read(ctx) {
+		if err != nil {
+			return err
+		}
+		if deadletter.ID(&l) == o.show {
+			return cli.WriteJSON(w, letters.MaskedJSON(mask, l))
+		}
+	}
+	return fmt.Errorf("no dead letter has the ID %s: --list shows those that are there", o.show)
 }
 
 // selectsLetter reports whether the flags select a letter.

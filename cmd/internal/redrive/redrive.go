@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/redrive"
@@ -119,6 +122,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer end()
+	o.ReadOnly = o.list || o.show != "" || o.dryRun
 	opened, err := o.OpenExisting(ctx, cfg, s.Err)
 	if err != nil {
 		return err
@@ -126,6 +130,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	kept, err := letters.Open(ctx, cfg, opened)
 	if err != nil {
+		return err
+	}
+	if err := o.checkNames(ctx, cfg, kept); err != nil {
 		return err
 	}
 	if o.list || o.show != "" {
@@ -148,6 +155,9 @@ func (o *options) check(cfg *config.Config) error {
 		return cli.Usagef("--unmasked goes with --list and --show")
 	case o.discard && o.sink == "" && o.key == "" && len(o.classes) == 0:
 		return cli.Usagef("--discard removes letters for good: say which, with --sink, --key or --class")
+	case o.discard && o.sink != "" && slices.Contains(o.classes, record.ClassUndecodable):
+		return cli.Usagef("--class %s: the letter of a record that could not be decoded is of every sink: leave out --sink",
+			record.ClassUndecodable)
 	case o.key != "" && !isKey(o.key):
 		return cli.Usagef("--key %q is not the key of an item: copy it from --list, which escapes it", o.key)
 	case o.to != "" && (o.list || o.show != "" || o.discard):
@@ -155,12 +165,46 @@ func (o *options) check(cfg *config.Config) error {
 	case o.to != "" && !isUnknownSink:
 		return cli.Usagef("--to moves the letters of a sink that %s no longer has: name it with --sink", cfg.File)
 	case o.to != "" && !hasTo:
-		return cli.UnknownSink(cfg, "to", o.to, "")
+		return cli.CheckNames("to", cfg.File+" has no such sink", cli.SinkNames(cfg), o.to)
 	case o.to == "" && isUnknownSink && !o.discard && !o.list:
-		return cli.UnknownSink(cfg, "sink", o.sink,
-			"--to SINK moves its letters to one that it has, --discard removes them, --list shows them")
+		return cli.Usagef("%w; --to SINK moves its letters to one that it has, --discard removes them, --list shows them",
+			cli.CheckSinks(cfg, o.sink))
 	}
 	return o.Check()
+}
+
+// checkNames returns a usage error if --sink or --class names nothing: neither the file, the usual classes nor a letter
+// has the name. With --to the sink may have no letters, because an interrupted redrive has moved them.
+func (o *options) checkNames(ctx context.Context, cfg *config.Config, kept deadletter.Store) (err error) {
+	sinkNames, classNames := cli.SinkNames(cfg), slices.Clone(classes)
+	check := func() error {
+		if err := cli.CheckNames("class", "no dead letter has this class", classNames, o.classes...); err != nil {
+			return err
+		}
+		if o.sink == "" || o.to != "" {
+			return nil
+		}
+		return cli.CheckNames("sink", cfg.File+" has no such sink, and no letter is of it", sinkNames, o.sink)
+	}
+	if check() == nil {
+		return nil // the names are found without the letters
+	}
+	defer func() { err = errors.Join(err, deadletter.Release(ctx, kept)) }()
+	for l, err := range letters.Read(ctx, cfg, kept) {
+		if err != nil {
+			return err
+		}
+		sinkNames, classNames = appendNew(sinkNames, l.Sink), appendNew(classNames, l.Class)
+	}
+	return check()
+}
+
+// appendNew appends a name, unless names has it or it is empty.
+func appendNew(names []string, name string) []string {
+	if name == "" || slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
 }
 
 // isKey reports whether a text can be the key of an item.
@@ -199,18 +243,7 @@ func (o *options) deliver(
 	ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams,
 ) error {
 	bar := cli.NewCountProgress(s.Err, "redriving")
-	opts := []sinks.Option{sinks.WithExtensions(s.Extensions...), sinks.Redrive()}
-	if len(s.Extensions) == 0 {
-		opts = append(opts, s.HoldCustom(cfg, "redrive")) // the letters of Go sinks stay
-	}
-	if !o.notify {
-		opts = append(opts, sinks.SuppressEvents("redrive"))
-	}
-	stores := opened
-	if o.dryRun {
-		stores = sinks.PlanOnly() // the real stores would record that the sinks have started
-	}
-	p, err := o.Assemble(ctx, cfg, stores, cli.NewWarnLogger(bar, o.verbose), opts...)
+	p, err := o.assemble(ctx, cfg, opened, s, bar)
 	if err != nil {
 		return err
 	}
@@ -232,9 +265,9 @@ func (o *options) deliver(
 		}
 		bar.Update(int64(r.Delivered()), int64(total))
 	}
-	report, err := redrive.Run(ctx, ro)
+	report, runErr := redrive.Run(ctx, ro)
 	bar.End()
-	if err == nil || !report.Empty() { // an error with an empty report: "no dead letters" may be untrue
+	if runErr == nil || !report.Empty() { // an error with an empty report: "no dead letters" may be untrue
 		if err := o.printReport(s, report); err != nil {
 			return err
 		}
@@ -242,10 +275,27 @@ func (o *options) deliver(
 	switch {
 	case ctx.Err() != nil:
 		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted before the end; the same command continues"))
-	case err != nil:
-		return err
+	case runErr != nil:
+		return runErr
 	case !o.dryRun && report.Left() > 0:
 		return cli.WithExitCode(cli.ExitDeadLetters, nil)
 	}
 	return nil
+}
+
+// assemble makes the pipeline that delivers the letters. It logs to log.
+func (o *options) assemble(
+	ctx context.Context, cfg *config.Config, stores sinks.Stores, s cli.Streams, log io.Writer,
+) (*pipeline.Pipeline, error) {
+	opts := []sinks.Option{sinks.WithExtensions(s.Extensions...), sinks.Redrive()}
+	if len(s.Extensions) == 0 {
+		opts = append(opts, s.HoldCustom(cfg, "redrive")) // the letters of Go sinks stay
+	}
+	if !o.notify {
+		opts = append(opts, sinks.SuppressEvents("redrive"))
+	}
+	if o.dryRun {
+		stores = sinks.PlanOnly() // the real stores would record that the sinks have started
+	}
+	return o.Assemble(ctx, cfg, stores, cli.NewWarnLogger(log, o.verbose), opts...)
 }

@@ -3,7 +3,6 @@ package redrive
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
@@ -25,11 +24,6 @@ func (o *options) printReport(s cli.Streams, r redrive.Report) error {
 // writeNone says that no letter is selected, and how to see the classes and keys of the existing letters.
 func (o *options) writeNone(w io.Writer) {
 	fmt.Fprintln(w, "there are no such dead letters")
-	for _, class := range o.classes {
-		if hint := cli.NearName(class, classes); hint != "" && !slices.Contains(classes, class) {
-			fmt.Fprintf(w, "--class %s: %s\n", class, hint)
-		}
-	}
 	if len(o.classes) > 0 {
 		fmt.Fprintln(w, "the usual classes of --class are "+classList+"; --list without it shows each letter's class")
 	}

@@ -79,34 +79,23 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 	case o.idle < 0:
 		return cli.Usagef("--idle is a time to wait, such as 10s, or 0 for none")
 	}
-	cfg, err := awsconfig.LoadDefaultConfig(ctx, func(l *awsconfig.LoadOptions) error {
-		l.Region, l.SharedConfigProfile = o.region, o.profile
-		return nil
-	})
+	client, err := o.newClient(ctx)
 	if err != nil {
-		return fmt.Errorf("AWS configuration: %w", err)
-	}
-	if cfg.Region == "" {
-		return cli.Usagef("no AWS Region: give --region, or set AWS_REGION")
+		return err
 	}
 	if len(source.mask.Patterns()) == 0 {
 		fmt.Fprintln(s.Err, "nothing will be masked in the recording: "+cli.Choose(o.config == "",
 			"with -c FILE what it says is sensitive is", "treat it like the table"))
 	}
-	client := dynamodbstreams.NewFromConfig(cfg, func(c *dynamodbstreams.Options) {
-		if o.endpoint != "" {
-			c.BaseEndpoint = &o.endpoint
-		}
-	})
 	recording, err := o.record(ctx, s, client, source)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %s is not written", o.out))
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	w := s.Out
-	if o.out == "-" {
+	if o.out == "-" { // which has the records
 		w = s.Err
 	}
 	if o.format == cli.FormatJSON {
@@ -114,6 +103,25 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 	}
 	o.writeRecording(w, recording, source.maskedPaths())
 	return nil
+}
+
+// newClient returns the client for the Region, profile and endpoint of the flags.
+func (o recordOptions) newClient(ctx context.Context) (*dynamodbstreams.Client, error) {
+	cfg, err := awsconfig.LoadDefaultConfig(ctx, func(l *awsconfig.LoadOptions) error {
+		l.Region, l.SharedConfigProfile = o.region, o.profile
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("AWS configuration: %w", err)
+	}
+	if cfg.Region == "" {
+		return nil, cli.Usagef("no AWS Region: give --region, or set AWS_REGION")
+	}
+	return dynamodbstreams.NewFromConfig(cfg, func(c *dynamodbstreams.Options) {
+		if o.endpoint != "" {
+			c.BaseEndpoint = &o.endpoint
+		}
+	}), nil
 }
 
 // record records the table, and shows its progress.
@@ -155,10 +163,10 @@ func (s recordSource) maskedPaths() []string {
 // source returns the table that the flags or the configuration name.
 func (o recordOptions) source() (recordSource, error) {
 	source := recordSource{table: o.table, local: o.local}
-	if o.config == "" {
-		if o.table == "" {
-			return source, cli.Usagef("name a table with --table, or a configuration with -c")
-		}
+	switch {
+	case o.config == "" && o.table == "":
+		return source, cli.Usagef("name a table with --table, or a configuration with -c")
+	case o.config == "":
 		return source, nil
 	}
 	cfg, err := cli.LoadConfig(o.config)

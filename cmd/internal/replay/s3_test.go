@@ -111,6 +111,14 @@ func TestReplayFromS3(t *testing.T) {
 		if got := stands(t, dir); got != want {
 			t.Errorf("step %d: there stands\n%.2000s\nwant\n%.2000s", i, got, want)
 		}
+		_, errs := program.Run(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", dir, "--fresh", "s3://"+bucket+"/none/")
+		if !strings.Contains(errs, dir+" is not emptied: ") || stands(t, dir) != want {
+			t.Errorf("step %d: --fresh from an empty prefix says %s", i, errs)
+		}
+		program.Run(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", dir, "--fresh", url)
+		if got := stands(t, dir); got != want {
+			t.Errorf("step %d: after --fresh there stands\n%.2000s\nwant\n%.2000s", i, got, want)
+		}
 	}
 
 	read := func(args ...string) int64 {
@@ -155,12 +163,15 @@ func TestReplayFromGlacier(t *testing.T) {
 	first := filepath.Join(t.TempDir(), "first")
 	program.Run(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", first, "../../../test/fixtures/shop/stream.jsonl")
 	bucket, client := inBucket(t, server.Moto().Endpoint(t), first, "GLACIER")
-	_, errs := program.Run(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), "s3://"+bucket+"/changes/")
+	archive := "s3://" + bucket + "/changes/"
+	_, errs := program.Run(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", t.TempDir(), archive)
+	_, freshErrs := program.Run(t, cli.ExitFailure, "replay", "-c", shopConfig, "--local", first, "--fresh", archive)
 	list, err := client.ListObjectsV2(t.Context(), &awss3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String("changes/")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(list.Contents); n == 0 || strings.Count(errs, "aws s3api restore-object --bucket "+bucket+" --key ") != n {
-		t.Errorf("%d objects, and the error is %s", len(list.Contents), errs)
+	restore := "aws s3api restore-object --bucket " + bucket + " --key "
+	if n := len(list.Contents); n == 0 || strings.Count(errs, restore) != n || strings.Count(freshErrs, restore) != n {
+		t.Errorf("%d objects, and the errors are %s%s", len(list.Contents), errs, freshErrs)
 	}
 }

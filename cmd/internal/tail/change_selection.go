@@ -2,7 +2,6 @@ package tail
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
@@ -23,19 +22,11 @@ type selection struct {
 // setEntities sets the names of --of. It returns an error if one of the names is not the name of an entity in the file.
 func (s *selection) setEntities(names []string, file string) error {
 	s.entityNames = names
-	for _, name := range names {
-		switch {
-		case s.entities == nil:
-			return cli.Usagef("--of %s: %s has no entities", name, file)
-		case s.entities.Named(name) == nil:
-			var known []string
-			for _, e := range s.entities.All() {
-				known = append(known, e.Name)
-			}
-			return cli.Usagef("--of %s: %s has the entities %s", name, file, strings.Join(known, ", "))
-		}
+	var known []string
+	for _, e := range s.entities.All() {
+		known = append(known, e.Name)
 	}
-	return nil
+	return cli.CheckNames("of", file+" has no such entity", known, names...)
 }
 
 // selects reports whether a change is selected. With --of, a change is also selected if the entity of its item cannot

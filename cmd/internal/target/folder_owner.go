@@ -32,39 +32,39 @@ func newOwner(cfg *config.Config) owner {
 // ReadOwner reads the owner file of a folder.
 func ReadOwner(dir string) (owner, error) {
 	var o owner
-	b, err := os.ReadFile(filepath.Join(dir, ownerFile))
-	if err == nil {
-		err = json.Unmarshal(b, &o)
+	path := filepath.Join(dir, ownerFile)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return o, err
 	}
-	return o, err
+	err = json.Unmarshal(b, &o)
+	if err == nil && o.Pipeline == "" {
+		err = errors.New("it names no pipeline")
+	}
+	if err != nil {
+		return o, fmt.Errorf("%s is damaged: %w: restore it from a copy, or give --local another folder", path, err)
+	}
+	return o, nil
 }
 
 // claimLocal makes cfg's pipeline the owner of the folder dir. The folder must be empty or belong to the same pipeline
 // already. If fresh is set, it may belong to any pipeline, and claimLocal empties it first. The caller has locked the
 // folder.
 func claimLocal(dir string, cfg *config.Config, fresh bool) error {
-	entries, err := os.ReadDir(dir)
+	previous, err := ReadOwner(dir)
+	hasOwner := !errors.Is(err, fs.ErrNotExist)
+	switch {
+	case hasOwner && err != nil:
+		return err
+	case hasOwner && !fresh:
+		return previous.check(dir, cfg)
+	case hasOwner:
+		err = emptyFolder(dir)
+	default:
+		err = checkUnused(dir)
+	}
 	if err != nil {
 		return err
-	}
-	previous, err := ReadOwner(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // the folder has no owner
-		if err := checkLostOwner(dir); err != nil {
-			return err
-		}
-		isForeign := func(e fs.DirEntry) bool { return e.Name() != local.LockFile && e.Name() != "."+ownerFile }
-		if slices.ContainsFunc(entries, isForeign) {
-			return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
-		}
-	case err != nil:
-		return err
-	case !fresh:
-		return previous.check(dir, cfg)
-	default:
-		if err := emptyFolder(dir, entries); err != nil {
-			return err
-		}
 	}
 	b, err := json.Marshal(newOwner(cfg))
 	if err != nil {
@@ -73,7 +73,20 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	return private.WriteFile(filepath.Join(dir, ownerFile), filepath.Join(dir, "."+ownerFile), append(b, '\n'))
 }
 
-// checkOwner returns an error unless cfg's pipeline is the owner of the folder.
+// checkUnused returns an error unless a folder without an owner file is empty.
+func checkUnused(dir string) error {
+	if err := checkLostOwner(dir); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	isForeign := func(e fs.DirEntry) bool { return e.Name() != local.LockFile && e.Name() != "."+ownerFile }
+	if slices.ContainsFunc(entries, isForeign) {
+		return fmt.Errorf("%s holds files that tablewake did not write; give --local an empty or a new folder", dir)
+	}
+	return err
+}
+
+// checkOwner returns an error unless dir is a --local folder whose owner is cfg's pipeline.
 func checkOwner(dir string, cfg *config.Config) error {
 	if err := CheckLocalFolder(dir); err != nil {
 		return err
@@ -110,7 +123,11 @@ func (o owner) check(dir string, cfg *config.Config) error {
 
 // emptyFolder removes the entries of a folder. It returns an error that names an entry if tablewake did not write it.
 // The lock stays, and also the owner file, so that an interrupted --fresh can be repeated.
-func emptyFolder(dir string, entries []fs.DirEntry) error {
+func emptyFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
 	for _, e := range entries {
 		if !ownNames.MatchString(e.Name()) {
 			return fmt.Errorf(

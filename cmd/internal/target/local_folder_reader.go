@@ -1,6 +1,7 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
@@ -62,6 +64,25 @@ func Letters(ctx context.Context, dir local.Dir, log *slog.Logger) iter.Seq2[pip
 		defer store.Close()
 		store.Read(ctx)(yield)
 	}
+}
+
+// CountSetAside counts the broken lines that were set aside from the files of folder. They are in files *.broken.
+func CountSetAside(folder string) (lines int64, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".broken") {
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		if err != nil {
+			return 0, err
+		}
+		lines += int64(bytes.Count(content, []byte("\n")))
+	}
+	return lines, nil
 }
 
 // CheckLocalFolder returns an error if dir is not a --local folder, which always has an owner file.

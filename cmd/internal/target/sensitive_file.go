@@ -60,7 +60,8 @@ func FolderMask(dir string) (*mask.Mask, error) {
 	for _, text := range texts {
 		p, err := item.ParsePattern(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sensitiveFile), err)
+			return nil, fmt.Errorf("%s is damaged: the line %q: %w: write in each line an attribute that is to be masked",
+				filepath.Join(dir, sensitiveFile), text, err)
 		}
 		patterns = append(patterns, p)
 	}

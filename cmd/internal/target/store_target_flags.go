@@ -183,15 +183,22 @@ func (f *Flags) Options(w io.Writer) []aws.Option {
 	return opts
 }
 
-// OpenExisting is [Flags.Open] for a command that works on the output of earlier runs. It returns an error if the
-// --local folder does not exist.
+// OpenExisting is [Flags.Open] for a command that works on the output of earlier runs. It returns the error of
+// [Flags.CheckFolder].
 func (f *Flags) OpenExisting(ctx context.Context, cfg *config.Config, w io.Writer) (*Stores, error) {
-	if !f.Live {
-		if err := CheckLocalFolder(f.Local); err != nil {
-			return nil, err
-		}
+	if err := f.CheckFolder(cfg); err != nil {
+		return nil, err
 	}
 	return f.Open(ctx, cfg, w, false)
+}
+
+// CheckFolder returns an error unless the --local folder exists and belongs to the pipeline of cfg. A command that
+// reads files of the folder without opening its stores calls it first.
+func (f *Flags) CheckFolder(cfg *config.Config) error {
+	if f.Live {
+		return nil
+	}
+	return checkOwner(f.Local, cfg)
 }
 
 // Assemble builds the pipeline of cfg with opened as its stores. The caller must call [Flags.StartTelemetry] before.

@@ -51,13 +51,13 @@ func (a alarm) Seconds() int {
 
 // Alarms returns the alarms of the template. The alarms of an audit, if there is one, are last.
 func (t functionTemplate) Alarms() []alarm {
-	const perDay = 24 * 60 * 60 * 1000
+	const hour = 60 * 60 * 1000 // in milliseconds, the unit of IteratorAge
 	all := []alarm{
 		{ID: "IteratorAge", Function: "Function", Metric: "IteratorAge", UseMaximum: true, Period: 60, Periods: 5,
 			Parameter:   "IteratorAgeAlarm",
 			Description: "The function is behind the table. After 24 hours the stream drops what is not delivered. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor if they are healthy."},
 		{ID: "NearlyLost", Function: "Function", Metric: "IteratorAge", UseMaximum: true, Period: 60, Periods: 5,
-			Threshold:   perDay / 24 * 20,
+			Threshold:   20 * hour,
 			Description: "The function is 20 hours behind the table, and after 24 the stream drops what is not delivered, without a message. Fix the sink, or remove what the log names, within four hours."},
 		{ID: "Errors", Function: "Function", Metric: "Errors", Periods: 3,
 			Description: "Invocations fail as a whole, so that batches come again and again. The log says why; a crash is halved until the record that causes it stands alone."},

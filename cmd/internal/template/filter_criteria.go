@@ -58,29 +58,32 @@ func comments(plan pushdown.Plan) []string {
 		if p.Line > 0 {
 			part = fmt.Sprintf("line %d, %s", p.Line, part)
 		}
-		switch p.Pushed {
-		case pushdown.Whole:
-			lines = append(lines, part+": pushed down; the function drops the same")
-		case pushdown.Partly:
-			lines = append(lines, part+": pushed down in part; the function drops the rest")
-		default:
-			lines = append(lines, part+": not pushed down")
-		}
+		lines = append(lines, part+": "+pushedTexts[p.Pushed])
 		for _, reason := range p.Left {
 			lines = append(lines, "  "+reason)
 		}
 	}
 	for _, p := range plan.Patterns {
-		switch p {
-		case pushdown.OtherViewType:
-			lines = append(lines,
-				"the pattern of StreamViewType passes the records of a stream without both images, so that the function can refuse it")
-		case pushdown.OtherOperation:
-			lines = append(lines,
-				"the pattern of eventName passes the records of operations that are not known, which may show no image")
+		if text, hasText := patternTexts[p]; hasText {
+			lines = append(lines, text)
 		}
 	}
 	return lines
+}
+
+// pushedTexts say how much of a part Lambda evaluates.
+var pushedTexts = map[pushdown.Extent]string{
+	pushdown.Whole:    "pushed down; the function drops the same",
+	pushdown.Partly:   "pushed down in part; the function drops the rest",
+	pushdown.NotAtAll: "not pushed down",
+}
+
+// patternTexts explain the patterns that belong to no part.
+var patternTexts = map[string]string{
+	pushdown.OtherViewType: "the pattern of StreamViewType passes the records of a stream without both images, so that the " +
+		"function can refuse it",
+	pushdown.OtherOperation: "the pattern of eventName passes the records of operations that are not known, which may show " +
+		"no image",
 }
 
 // yamlText formats a text in single quotes.

@@ -120,24 +120,33 @@ func newTemplate(
 	d := functionTemplate{Options: o, Config: cfg, Plan: plan,
 		Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
 	cfg, d.Domains = nameDomains(cfg)
-	d.Roles = []role{
+	d.setRoles(cfg, rights)
+	for _, r := range d.Roles {
+		renameDomains(r.Rights, d.Domains, domainName)
+	}
+	d.Streams = sourceStreams(cfg)
+	return d, nil
+}
+
+// setRoles sets the roles of the functions. cfg has the names of domains that [nameDomains] made.
+func (t *functionTemplate) setRoles(cfg *config.Config, rights policy.Options) {
+	t.Roles = []role{
 		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back",
 			Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
 		{ID: "RedriveRole", Log: "Log", What: "as `tablewake template -o policies` prints it", Redrive: true,
 			Rights: policy.Statements(cfg, rights)},
 	}
-	if d.Audited() {
-		d.Roles = append(d.Roles, role{ID: "AuditRole", Log: "AuditLog",
+	if t.Audited() {
+		t.Roles = append(t.Roles, role{ID: "AuditRole", Log: "AuditLog",
 			What: "as `tablewake template -o policies --for audit` prints it, without exports and leases", Audit: true,
 			Rights: auditRights(cfg, rights)})
 	}
-	for _, r := range d.Roles {
-		renameDomains(r.Rights, d.Domains, domainName)
-	}
+}
+
+// sourceStreams returns the streams that the function reads. If there is only one, its ids have no name of a table.
+func sourceStreams(cfg *config.Config) (streams []stream) {
 	if cfg.Source.Kinesis != "" {
-		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name,
-			ARN: cfg.Source.Kinesis}}
-		return d, nil
+		return []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name, ARN: cfg.Source.Kinesis}}
 	}
 	ids := make(logicalIDs)
 	for _, t := range cfg.Source.Tables {
@@ -145,9 +154,9 @@ func newTemplate(
 		if len(cfg.Source.Tables) > 1 {
 			s.ID, s.Parameter = ids.add("Changes", t.Name), ids.add("StreamArn", t.Name)
 		}
-		d.Streams = append(d.Streams, s)
+		streams = append(streams, s)
 	}
-	return d, nil
+	return streams
 }
 
 // withoutAutoRedrive returns the configuration without redrive: auto. The result determines the rights of the function

@@ -108,16 +108,21 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 		a.checkStores(ctx, stores)
 		a.checkRights(ctx, callerErr)
 	}
-	for _, cause := range slices.Sorted(maps.Keys(a.unreachable)) {
-		if fields := a.unreachable[cause]; len(fields) > 0 {
-			a.skip(strings.Join(fields, ", "), "their servers do not answer either: "+cause)
-		}
-	}
+	a.skipUnreachable()
 	if ctx.Err() != nil {
 		return nil, nil, cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", context.Cause(ctx)))
 	}
 	a.problems.Sort()
 	return &a.liveReport, a.problems, nil
+}
+
+// skipUnreachable notes the parts whose servers do not answer, except those that are noted as problems.
+func (a *account) skipUnreachable() {
+	for _, cause := range slices.Sorted(maps.Keys(a.unreachable)) {
+		if fields := a.unreachable[cause]; len(fields) > 0 {
+			a.skip(strings.Join(fields, ", "), "their servers do not answer either: "+cause)
+		}
+	}
 }
 
 // part is something to check: a resource that a setting of the file names.
@@ -157,15 +162,15 @@ func (a *account) noteError(p part, err error) {
 		a.problem(p, fmt.Sprintf("%s is missing in %s", p.description, a.accountText()), "`"+a.createCommand()+"` creates it")
 		return
 	}
-	if cause := unreachableCause(err); cause != "" {
-		fields, isKnown := a.unreachable[cause]
-		if isKnown && !slices.Contains(fields, p.field) {
-			fields = append(fields, p.field)
+	cause := unreachableCause(err)
+	if fields, isKnown := a.unreachable[cause]; isKnown {
+		if !slices.Contains(fields, p.field) {
+			a.unreachable[cause] = append(fields, p.field)
 		}
-		a.unreachable[cause] = fields
-		if isKnown {
-			return
-		}
+		return
+	}
+	if cause != "" {
+		a.unreachable[cause] = nil
 	}
 	for text := range strings.SplitSeq(err.Error(), "\n") {
 		a.problem(p, text, "")

@@ -229,7 +229,8 @@ func refusedByValidate(t *testing.T, file, mapping string) error {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	return validate(t.Context(), cli.Streams{Out: &out, Err: &out}, path, sampleFlags{}, false, cli.FormatText)
+	o := options{config: path, format: cli.FormatText}
+	return o.run(t.Context(), cli.Streams{Out: &out, Err: &out})
 }
 
 // assembled opens the stores without a server, and returns the error.
@@ -285,11 +286,11 @@ var unreachable = map[string][]string{
 
 // constructors has the functions that make sinks from a file, by folder.
 var constructors = map[string][]string{
-	"sinks":         {"newDetector", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
+	"sinks":         {"newDetector", "setGoSink", "noGoSink", "Mask", "makeMask", "atLine"},
 	"sinks/archive": {"New", "validate", "checkName", "checkNewest", "checkTags", "checkColumns"},
 	"sinks/notify":  {"New"},
 	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "pathNames", "withoutHashed"},
-	"sinks/view":    {"New", "newSink", "NewAggregate", "parseValues", "validate", "parse"},
+	"sinks/view":    {"New", "newSink", "NewAggregate", "parseValues", "validate", "checkName", "parse"},
 	"sinks/aws":     {"Archive", "publisher", "connection", "openRows", "checkTransaction"},
 
 	"sinks/internal/openstores": {"Open"},

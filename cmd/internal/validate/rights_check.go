@@ -134,6 +134,17 @@ type denial struct {
 // denials are the denials of a simulation by resource.
 type denials map[string]denial
 
+// add adds the decisions about an action: one for each resource, or one for all.
+func (ds denials) add(r *types.EvaluationResult) {
+	if len(r.ResourceSpecificResults) == 0 {
+		ds.addDecision(r.EvalActionName, r.EvalResourceName, r.EvalDecision, r.MissingContextValues)
+	}
+	for _, resource := range r.ResourceSpecificResults {
+		ds.addDecision(r.EvalActionName, resource.EvalResourceName, resource.EvalResourceDecision,
+			resource.MissingContextValues)
+	}
+}
+
 // addDecision adds a decision unless it allows the action.
 func (ds denials) addDecision(
 	action, resource *string, decision types.PolicyEvaluationDecisionType, missing []string,
@@ -161,14 +172,8 @@ func simulate(ctx context.Context, client *iam.Client, principal string, s polic
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range out.EvaluationResults {
-			if len(r.ResourceSpecificResults) == 0 {
-				denied.addDecision(r.EvalActionName, r.EvalResourceName, r.EvalDecision, r.MissingContextValues)
-			}
-			for _, resource := range r.ResourceSpecificResults {
-				denied.addDecision(r.EvalActionName, resource.EvalResourceName, resource.EvalResourceDecision,
-					resource.MissingContextValues)
-			}
+		for i := range out.EvaluationResults {
+			denied.add(&out.EvaluationResults[i])
 		}
 	}
 	return denied, nil

@@ -72,14 +72,16 @@ func (a *account) checkKey(p part, table scan.Table) {
 	key := strings.Join(table.Keys, ", ")
 	for _, e := range a.cfg.Entities {
 		for _, k := range e.Key {
-			if !slices.Contains(table.Keys, k.Attribute) {
-				text := fmt.Sprintf("%s is not a key attribute of the %s, whose key is %s", k.Attribute, p.description, key)
-				a.problem(part{field: "entities." + e.Name + ".key", line: e.Line}, text, "name the attributes of the key")
+			if slices.Contains(table.Keys, k.Attribute) {
+				continue
 			}
+			text := fmt.Sprintf("%s is not a key attribute of the %s, whose key is %s", k.Attribute, p.description, key)
+			a.problem(part{field: "entities." + e.Name + ".key", line: e.Line}, text, "name the attributes of the key")
 		}
 	}
 	for i, name := range table.Keys {
-		if kind, declared := a.cfg.Attributes[name]; declared && table.KeyTypes[i] != kind.String() {
+		kind, isDeclared := a.cfg.Attributes[name]
+		if isDeclared && table.KeyTypes[i] != kind.String() {
 			text := fmt.Sprintf("the type of %s is %s, and attributes declares %s", name, table.KeyTypes[i], kind)
 			a.problem(p, text, "correct attributes")
 		}

@@ -15,12 +15,18 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
+// options are the flags of validate.
+type options struct {
+	config string
+	schema bool
+	from   sampleFlags
+	live   bool
+	format cli.Format
+}
+
 // New returns the command validate.
 func New(s cli.Streams) *cobra.Command {
-	var file string
-	var schema, live bool
-	var f cli.Format
-	var from sampleFlags
+	var o options
 	c := &cobra.Command{
 		Use:   "validate -c FILE",
 		Short: "Check a configuration, and print its JSON Schema",
@@ -45,22 +51,22 @@ could not check, with the reason.`,
   tablewake validate --schema > tablewake.schema.json`,
 		Args: cli.NoArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if schema {
+			if o.schema {
 				_, err := s.Out.Write(config.Schema())
 				return err
 			}
-			return validate(c.Context(), s, file, from, live, f)
+			return o.run(c.Context(), s)
 		},
 	}
-	cli.AddConfig(c, &file)
-	c.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the file, and nothing else")
-	c.Flags().StringArrayVar(&from.files, "sample", nil,
+	cli.AddConfig(c, &o.config)
+	c.Flags().BoolVar(&o.schema, "schema", false, "print the JSON Schema of the file, and nothing else")
+	c.Flags().StringArrayVar(&o.from.files, "sample", nil,
 		"check names of attributes against the items of this file or folder")
-	c.Flags().StringVar(&from.table, "table", "",
+	c.Flags().StringVar(&o.from.table, "table", "",
 		"check names of attributes against some items of this table, by name or ARN")
-	c.Flags().BoolVar(&live, "live", false, "compare the file with the account: resources and rights")
+	c.Flags().BoolVar(&o.live, "live", false, "compare the file with the account: resources and rights")
 	c.MarkFlagsMutuallyExclusive("sample", "table")
-	cli.AddFormat(c, &f)
+	cli.AddFormat(c, &o.format)
 	return c
 }
 
@@ -69,6 +75,9 @@ type sampleFlags struct {
 	files []string
 	table string
 }
+
+// isGiven reports whether one of the flags is given.
+func (f sampleFlags) isGiven() bool { return f.table != "" || len(f.files) > 0 }
 
 // read reads the items; it returns nil if neither flag is given.
 func (f sampleFlags) read(ctx context.Context, s cli.Streams) (*sample.Sample, error) {
@@ -107,42 +116,37 @@ func load(s cli.Streams, file string) (cfg *config.Config, problems config.Probl
 	return nil, nil, err
 }
 
-// validate checks a configuration and prints the result.
-func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags, live bool, f cli.Format) error {
-	cfg, problems, err := load(s, file)
+// run checks a configuration and prints the result.
+func (o *options) run(ctx context.Context, s cli.Streams) error {
+	cfg, problems, err := load(s, o.config)
 	if err != nil {
 		return err
 	}
 	isInvalid := len(problems) > 0
 	v := validation{Errors: append(config.Problems{}, problems...), Warnings: config.Problems{}}
 	if cfg != nil {
-		if err := v.addWarnings(ctx, s, cfg, from); err != nil {
+		if err := v.addWarnings(ctx, s, cfg, o.from); err != nil {
 			return err
 		}
 	}
-	if live && !isInvalid {
+	if o.live && !isInvalid {
 		if v.Live, problems, err = checkAccount(ctx, s, cfg); err != nil {
 			return err
 		}
 		v.Errors = append(v.Errors, problems...)
 	}
 	v.Valid = len(v.Errors) == 0
-	if f == cli.FormatJSON {
+	if o.format == cli.FormatJSON {
 		if err := cli.WriteJSON(s.Out, v); err != nil || v.Valid {
 			return err
 		}
 		return cli.WithExitCode(cli.ExitConfig, nil)
 	}
-	for _, w := range v.Warnings {
-		fmt.Fprintf(s.Err, "%s%v\n", cli.Warning, w)
-	}
-	if v.Live != nil {
-		v.Live.write(s.Out)
-	}
-	if cfg == nil && (from.table != "" || len(from.files) > 0) {
+	v.writeNotes(s)
+	if cfg == nil && o.from.isGiven() {
 		fmt.Fprintln(s.Err, "no item was read: correct the file first")
 	}
-	if isInvalid && live {
+	if isInvalid && o.live {
 		fmt.Fprintln(s.Err, "the file was not compared with the account: correct it first")
 	}
 	if !v.Valid {
@@ -150,6 +154,16 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	}
 	v.writeSummary(s.Out, cfg)
 	return nil
+}
+
+// writeNotes prints the warnings, and the result of --live.
+func (v *validation) writeNotes(s cli.Streams) {
+	for _, w := range v.Warnings {
+		fmt.Fprintf(s.Err, "%s%v\n", cli.Warning, w)
+	}
+	if v.Live != nil {
+		v.Live.write(s.Out)
+	}
 }
 
 // addWarnings adds the warnings of cfg. If from has a flag, it also adds the warnings from checking names against

@@ -233,7 +233,7 @@ data "aws_iam_policy_document" "pipeline" {
     actions   = ["dynamodb:ListStreams"]
     resources = ["*"]
   }
-  # objects, and the record of the settings beside them
+  # objects, and the record of the settings beside them; s3:GetObject lets HeadObject compare an object that exists with the one to write, and lets If-Match replace it
   statement {
     sid       = "ArchiveRemoved"
     actions   = ["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"]
@@ -409,7 +409,7 @@ data "aws_iam_policy_document" "redrive" {
     actions   = ["dynamodb:ListStreams"]
     resources = ["*"]
   }
-  # objects, and the record of the settings beside them
+  # objects, and the record of the settings beside them; s3:GetObject lets HeadObject compare an object that exists with the one to write, and lets If-Match replace it
   statement {
     sid       = "ArchiveRemoved"
     actions   = ["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"]

@@ -304,7 +304,7 @@ data "aws_iam_policy_document" "pipeline" {
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
     resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/_scripts/tablewake-*"]
   }
-  # objects, and the record of the settings beside them; s3:GetObject lets HeadObject read whose an object is, and lets If-Match replace it
+  # objects, and the record of the settings beside them; s3:GetObject lets HeadObject compare an object that exists with the one to write, and lets If-Match replace it
   statement {
     sid       = "ArchiveDeleted"
     actions   = ["s3:GetObject", "s3:PutObject"]
@@ -316,7 +316,7 @@ data "aws_iam_policy_document" "pipeline" {
     actions   = ["s3:ListBucket"]
     resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-archive"]
   }
-  # objects, and the record of the settings beside them
+  # objects, and the record of the settings beside them; s3:GetObject lets HeadObject compare an object that exists with the one to write, and lets If-Match replace it
   statement {
     sid       = "ArchiveHistory"
     actions   = ["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"]
@@ -581,7 +581,7 @@ data "aws_iam_policy_document" "redrive" {
     actions   = ["es:ESHttpGet", "es:ESHttpPut"]
     resources = ["arn:${data.aws_partition.current.partition}:es:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:domain/${var.open_search_domain}/_scripts/tablewake-*"]
   }
-  # objects, and the record of the settings beside them; s3:GetObject lets HeadObject read whose an object is, and lets If-Match replace it
+  # objects, and the record of the settings beside them; s3:GetObject lets HeadObject compare an object that exists with the one to write, and lets If-Match replace it
   statement {
     sid       = "ArchiveDeleted"
     actions   = ["s3:GetObject", "s3:PutObject"]
@@ -593,7 +593,7 @@ data "aws_iam_policy_document" "redrive" {
     actions   = ["s3:ListBucket"]
     resources = ["arn:${data.aws_partition.current.partition}:s3:::shop-archive"]
   }
-  # objects, and the record of the settings beside them
+  # objects, and the record of the settings beside them; s3:GetObject lets HeadObject compare an object that exists with the one to write, and lets If-Match replace it
   statement {
     sid       = "ArchiveHistory"
     actions   = ["s3:AbortMultipartUpload", "s3:GetObject", "s3:PutObject"]

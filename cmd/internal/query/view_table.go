@@ -11,27 +11,31 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// shards has the sinks whose settings spread their output over shards. A shard is one of the partitions over which the
-// rows of a busy partition are spread.
-type shards struct {
-	groups []view.GroupRows // groups of all aggregates with shards; if one writes to another table, no row matches
-	views  []spreadView     // views with shards that write to the table
+// viewTable is an open table of views and aggregates, with the sinks that spread its rows over shards. A shard is one
+// of the partitions over which the rows of a busy partition are spread.
+type viewTable struct {
+	view.Table
+	reader mergedReader
+	views  []spreadView // views with shards that write to the table
 }
 
-// shardsOf returns the sinks that spread rows of the table t. It finds them by the settings in fingerprints.
-func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (all shards, err error) {
+// newViewTable returns the table t of a store. It finds the sinks with shards by the settings in fingerprints.
+func newViewTable(
+	store view.Reader, t view.Table, fingerprints iter.Seq2[state.Fingerprint, error],
+) (viewTable, error) {
+	opened := viewTable{Table: t, reader: mergedReader{Reader: store}}
 	for f, err := range fingerprints {
 		if err != nil {
-			return all, err
+			return opened, err
 		}
-		if g := groupsOf(f, t); g.Shards > 1 {
-			all.groups = append(all.groups, g)
+		if g := groupsOf(f, t); g.Shards > 1 { // if the aggregate writes to another table, no row matches
+			opened.reader.groups = append(opened.reader.groups, g)
 		}
 		if v, isSpread := spreadViewOf(f, t); isSpread {
-			all.views = append(all.views, v)
+			opened.views = append(opened.views, v)
 		}
 	}
-	return all, nil
+	return opened, nil
 }
 
 // groupsOf returns the groups of the aggregate whose settings are f. If f has the settings of another kind of sink, the
