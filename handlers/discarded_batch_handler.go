@@ -56,19 +56,21 @@ func (h *handler) runCommand(ctx context.Context, limits deadlines, name string)
 
 // sqsEvent is an event of SQS, with the fields that the handler reads.
 type sqsEvent struct {
-	Records []struct {
-		MessageID string `json:"messageId"`
-		Body      string `json:"body"`
-	} `json:"Records"`
+	Records []sqsMessage `json:"Records"`
 }
 
-// redriveMessages delivers the batches of the messages of an event, one message after the other.
-func (h *handler) redriveMessages(ctx context.Context, limits deadlines, payload []byte) (answer, error) {
+type sqsMessage struct {
+	MessageID string `json:"messageId"`
+	Body      string `json:"body"`
+}
+
+// deliverNotices delivers the batches of the messages of an event, one message after the other.
+func (h *handler) deliverNotices(ctx context.Context, limits deadlines, payload []byte) (answer, error) {
 	var event sqsEvent
 	if err := json.Unmarshal(payload, &event); err != nil {
 		return answer{}, errs.New("the event is not an event of SQS: its JSON is broken or has another shape")
 	}
-	a := answer{records: len(event.Records)}
+	a := answer{records: len(event.Records), nackedCount: len(event.Records)}
 	for i, m := range event.Records {
 		if m.MessageID == "" {
 			return a, errs.Errorf("message %d has no messageId to name it to Lambda", i)
@@ -78,30 +80,39 @@ func (h *handler) redriveMessages(ctx context.Context, limits deadlines, payload
 			a.failedIDs = append(a.failedIDs, m.MessageID)
 			continue
 		}
-		lost, err := h.redriveMessage(ctx, limits, m.Body)
+		err := h.deliverMessage(ctx, limits, m)
 		if errors.Is(err, errStuck) {
 			return a, err
 		}
 		if err != nil {
 			a.failedIDs = append(a.failedIDs, m.MessageID)
 			a.timedOut = a.timedOut || errors.Is(err, errDeadline)
-			h.options.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
-				slog.String("message", m.MessageID), slog.String("error", redact.LogText(err)))
-			h.tel.countMessage(ctx, failed, 0) // lost records are counted only once, when the message is finished
-			continue
 		}
-		outcome := redriven
-		if lost > 0 {
-			outcome = gapNoted
-		}
-		h.tel.countMessage(ctx, outcome, lost)
 	}
-	a.finishedCount = a.records - len(a.failedIDs)
+	a.nackedCount = len(a.failedIDs)
 	return a, nil
 }
 
-// redriveMessage delivers the batch in a message, or in the objects that it names. lost estimates the lost records.
-func (h *handler) redriveMessage(ctx context.Context, limits deadlines, body string) (lost int, err error) {
+// deliverMessage delivers the batches of a message, counts the message, and logs a failure. It leaves errStuck to its
+// caller.
+func (h *handler) deliverMessage(ctx context.Context, limits deadlines, m sqsMessage) error {
+	lost, err := h.deliverNotice(ctx, limits, m.Body)
+	switch {
+	case errors.Is(err, errStuck):
+	case err != nil:
+		h.options.log.LogAttrs(ctx, slog.LevelError, "a message is not redriven; it comes again",
+			slog.String("message", m.MessageID), slog.String("error", redact.LogText(err)))
+		h.tel.countMessage(ctx, failed, 0) // lost records are counted only once, when the message is finished
+	case lost > 0:
+		h.tel.countMessage(ctx, gapNoted, lost)
+	default:
+		h.tel.countMessage(ctx, redriven, 0)
+	}
+	return err
+}
+
+// deliverNotice delivers the batch in a message, or in the objects that it names. lost estimates the lost records.
+func (h *handler) deliverNotice(ctx context.Context, limits deadlines, body string) (lost int, err error) {
 	notice, err := parseNotice([]byte(body))
 	if err != nil {
 		return 0, err
@@ -174,9 +185,9 @@ func (h *handler) deliverAll(ctx context.Context, limits deadlines, records *eve
 	}
 	const text = "record %d of its page (sequence number %s) is not delivered"
 	if timedOut {
-		return errs.Errorf(text+": %w", unfinished.index, redact.Safe(unfinished.sequence), errDeadline)
+		return errs.Errorf(text+": %w", unfinished.Index, redact.Safe(unfinished.Sequence), errDeadline)
 	}
-	return errs.Errorf(text, unfinished.index, redact.Safe(unfinished.sequence))
+	return errs.Errorf(text, unfinished.Index, redact.Safe(unfinished.Sequence))
 }
 
 // ObjectGetter reads objects from S3.

@@ -20,11 +20,11 @@ type objectRef struct{ bucket, key, version string }
 
 // String returns a text for logs. The text has the key of the object only if Lambda wrote the object, because the keys
 // of other objects may contain keys of items.
-func (p objectRef) String() string {
-	if strings.HasPrefix(p.key, "aws/lambda/") {
-		return "object " + p.key + " of bucket " + p.bucket
+func (r objectRef) String() string {
+	if strings.HasPrefix(r.key, "aws/lambda/") {
+		return "object " + r.key + " of bucket " + r.bucket
 	}
-	return "an object of bucket " + p.bucket
+	return "an object of bucket " + r.bucket
 }
 
 // invocationRecord is Lambda's record of a discarded batch (Lambda Developer Guide, "Retaining discarded batch records
@@ -176,22 +176,17 @@ func (r *invocationRecord) event() []byte {
 	return []byte(event)
 }
 
-// check returns nil if p has all fields that a fetch needs. Otherwise the error names the missing or wrong field.
-func (p *batchInfo) check() error {
+// check returns nil if b has all fields that a fetch needs. Otherwise the error names the missing or wrong field.
+func (b *batchInfo) check() error {
 	switch {
-	case !isSequence(p.First):
+	case !record.IsSequence(b.First):
 		return errs.New("the record of a discarded batch has no valid startSequenceNumber")
-	case !isSequence(p.Last):
+	case !record.IsSequence(b.Last):
 		return errs.New("the record of a discarded batch has no valid endSequenceNumber")
-	case record.CompareSequence(p.First, p.Last) > 0:
+	case record.CompareSequence(b.First, b.Last) > 0:
 		return errs.New("the record of a discarded batch has a startSequenceNumber above its endSequenceNumber")
-	case p.ShardID == "" || p.StreamARN == "":
+	case b.ShardID == "" || b.StreamARN == "":
 		return errs.New("the record of a discarded batch names no shardId or no streamArn")
 	}
 	return nil
-}
-
-// isSequence reports whether s is a number of at most 40 digits. Sequence numbers of DynamoDB have 21 to 40 digits.
-func isSequence(s string) bool {
-	return s != "" && len(s) <= 40 && strings.Trim(s, "0123456789") == ""
 }

@@ -20,22 +20,20 @@ import (
 func (h *handler) fetchDiscarded(
 	ctx context.Context, limits deadlines, r *invocationRecord,
 ) (b *eventRecords, losses []lostRecords, err error) {
-	var incomplete *eventRecords // records of the event, if the event lacks some records of the batch
+	var fromEvent *eventRecords // nil if the record has no event, or the event is broken
 	if event := r.event(); event != nil {
-		b, err := h.decodeEvent(event, r.origin())
-		if err != nil && r.DynamoDB == nil {
-			return nil, nil, err
-		}
-		if err == nil && r.hasSizeOf(b) {
-			return b, nil, nil
-		}
-		incomplete = b
+		fromEvent, err = h.decodeEvent(event, r.origin())
 	}
-	if r.DynamoDB == nil {
-		return nil, nil, errs.New(
-			"the message names records of a Kinesis stream, which this handler does not read: give the event source mapping an S3 on-failure destination, which keeps the records, and read these records from the stream by hand while it keeps them")
+	switch {
+	case fromEvent != nil && r.hasSizeOf(fromEvent):
+		return fromEvent, nil, nil
+	case r.DynamoDB != nil:
+		return h.fetchFromStream(ctx, limits, r.DynamoDB, fromEvent)
+	case err != nil:
+		return nil, nil, err
 	}
-	return h.fetchFromStream(ctx, limits, r.DynamoDB, incomplete)
+	return nil, nil, errs.New(
+		"the message names records of a Kinesis stream, which this handler does not read: give the event source mapping an S3 on-failure destination, which keeps the records, and read these records from the stream by hand while it keeps them")
 }
 
 // fetchFromStream returns the records of a batch from the stream. Records that the stream no longer has are taken from
@@ -52,7 +50,7 @@ func (h *handler) fetchFromStream(
 	}
 	ctx, cancel := limits.withDeadline(ctx)
 	defer cancel()
-	f := &rangeFetch{api: h.options.streams, info: info}
+	f := newRangeFetch(h.options.streams, info)
 	if err := f.readRange(ctx); err != nil {
 		if ctx.Err() != nil {
 			err = errors.Join(context.Cause(ctx), err)
@@ -65,20 +63,25 @@ func (h *handler) fetchFromStream(
 
 // rangeFetch fetches the records of a discarded batch from a range of a shard.
 type rangeFetch struct {
-	api     shardreader.API
 	info    *batchInfo
 	records eventRecords
 
 	fetched      int    // number of fetched records
 	lastSequence string // sequence number of the newest fetched record
 
-	at            shardreader.ShardPosition // of the next iterator
-	iterator      string                    // of the next page; "" if it must be requested
-	iteratorCount int                       // number of requested iterators
+	cursor        shardreader.ShardCursor
+	replacedCount int // number of iterators that expired or were trimmed
 
-	mayBeTrimmed bool        // the stream trimmed records, so records of the range before the next page may be lost
+	mayBeTrimmed bool        // the stream has trimmed records; the next page shows which records are lost
 	lostRanges   []lostRange // lost ranges found so far, in order
-	shardEnds    bool        // the shard has no record after lastSequence
+	restIsLost   bool        // the stream has no record of the range after lastSequence
+}
+
+func newRangeFetch(api shardreader.API, info *batchInfo) *rangeFetch {
+	start := shardreader.ShardPosition{
+		StreamARN: info.StreamARN, Shard: info.ShardID, Type: shardreader.AtSequence, Sequence: info.First,
+	}
+	return &rangeFetch{info: info, cursor: shardreader.ShardCursor{API: api, Position: start}}
 }
 
 // lostRange is a range of sequence numbers, both ends included. The stream no longer has any record of the range.
@@ -93,9 +96,8 @@ const (
 	// also returns empty pages in the middle of a shard.
 	maxEmptyPages  = 20
 	emptyPagePause = 250 * time.Millisecond
-	// maxIterators is the maximum number of iterators of one fetch. A new iterator replaces an iterator that expired,
-	// or whose record was trimmed.
-	maxIterators = 5
+	// maxReplaced is the maximum number of iterators of one fetch that expired, or whose record was trimmed.
+	maxReplaced = 4
 	// maxAge is the stream's retention of 24 hours, plus one hour because clocks differ.
 	maxAge = 25 * time.Hour
 )
@@ -104,75 +106,49 @@ const (
 // more.
 func (f *rangeFetch) next(ctx context.Context) (record.GetRecordsPage, error) {
 	for {
-		page, err := f.requestPage(ctx)
-		mayReplaceIterator := f.iteratorCount < maxIterators
-		switch {
-		case err == nil:
-			f.iterator = page.NextIterator
-			return page, nil
-		case mayReplaceIterator && errors.Is(err, shardreader.ErrTrimmed):
+		page, err := f.cursor.Next(ctx)
+		isExpired, isTrimmed := errors.Is(err, shardreader.ErrExpiredIterator), errors.Is(err, shardreader.ErrTrimmed)
+		if !isExpired && !isTrimmed || f.replacedCount == maxReplaced {
+			return page, err
+		}
+		f.replacedCount++
+		if isTrimmed {
 			f.mayBeTrimmed = true
-			f.iterator = ""
-			f.at.Type, f.at.Sequence = shardreader.TrimHorizon, ""
-		case mayReplaceIterator && errors.Is(err, shardreader.ErrExpiredIterator):
-			f.iterator = ""
-			if f.lastSequence != "" {
-				f.at.Type, f.at.Sequence = shardreader.AfterSequence, f.lastSequence
-			}
-		default:
-			return page, err
+			f.cursor.Restart()
 		}
 	}
-}
-
-// requestPage requests a page, and before it an iterator if there is none.
-func (f *rangeFetch) requestPage(ctx context.Context) (page record.GetRecordsPage, err error) {
-	if f.iterator == "" {
-		f.iteratorCount++
-		f.iterator, err = f.api.GetShardIterator(ctx, f.at)
-		if err != nil {
-			return page, err
-		}
-	}
-	query := shardreader.RecordsQuery{Iterator: f.iterator, StreamARN: f.at.StreamARN, Shard: f.at.Shard}
-	return f.api.GetRecords(ctx, query)
 }
 
 // readRange reads until the end of the range or of the shard.
 func (f *rangeFetch) readRange(ctx context.Context) error {
-	f.at = shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID,
-		Type: shardreader.AtSequence, Sequence: f.info.First}
 	emptyPages := 0
 	for {
 		page, err := f.next(ctx)
 		if errors.Is(err, shardreader.ErrNotFound) {
-			f.shardEnds = true
+			f.restIsLost = true
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		isEmpty := len(page.Page.Changes)+len(page.Page.Errors) == 0
-		rangeEnds := f.reachesLast(page.Page)
-		f.keepInRange(page.Page)
-		if rangeEnds {
-			return nil
-		}
-		if page.Ended {
-			f.shardEnds = true
-			return nil
-		}
-		if !isEmpty {
-			emptyPages = 0
-			continue
-		}
 		emptyPages++
-		if emptyPages > maxEmptyPages {
-			if f.mayBeTrimmed && f.info.isExpired(time.Now()) {
-				f.shardEnds = true // the range is trimmed, and the shard may never get a later record
-				return nil
-			}
+		if page.Page.Len() > 0 {
+			emptyPages = 0
+		}
+		first, last := page.Page.FirstSequence(), page.Page.LastSequence()
+		f.noteTrimmed(first)
+		f.keepInRange(page.Page)
+		isExpired := f.mayBeTrimmed && f.info.isExpired(time.Now()) // the shard may never get a later record
+		switch {
+		case last != "" && record.CompareSequence(last, f.info.Last) >= 0:
+			return nil
+		case page.Ended, emptyPages > maxEmptyPages && isExpired:
+			f.restIsLost = true
+			return nil
+		case emptyPages > maxEmptyPages:
 			return errs.Errorf("%d pages in a row are empty", emptyPages)
+		case emptyPages == 0:
+			continue
 		}
 		if pipeline.Sleep(ctx, emptyPagePause) != nil {
 			return ctx.Err()
@@ -182,41 +158,16 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 
 // isExpired reports whether the range is so old that the stream has trimmed all its records. It returns false if the
 // age of the range is unknown.
-func (p *batchInfo) isExpired(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
-
-// reachesLast reports whether a page reaches the end of the range.
-func (f *rangeFetch) reachesLast(page *record.Page) bool {
-	for _, sequence := range recordsIn(page) {
-		if sequence != "" && record.CompareSequence(sequence, f.info.Last) >= 0 {
-			return true
-		}
-	}
-	return false
-}
+func (b *batchInfo) isExpired(at time.Time) bool { return !b.To.IsZero() && at.Sub(b.To) > maxAge }
 
 // keepInRange adds the records of a page that are in the range and were not added before.
 func (f *rangeFetch) keepInRange(page *record.Page) {
-	if f.mayBeTrimmed {
-		f.noteTrimmed(page)
-	}
-	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return f.isOutside(c.Sequence) })
-	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return f.isOutside(e.Sequence) })
-	kept := len(page.Changes) + len(page.Errors)
-	if kept == 0 {
-		return
-	}
+	page.DropSequences(f.isOutside)
+	f.fetched += page.Len()
+	f.lastSequence = cmp.Or(page.LastSequence(), f.lastSequence)
 	before, rest := splitBeforeError(page)
 	f.records.add(f.info.ShardID, before)
 	f.records.add(f.info.ShardID, rest)
-	f.fetched += kept
-	for _, c := range page.Changes {
-		f.lastSequence = c.Sequence
-	}
-	for _, e := range page.Errors {
-		if record.CompareSequence(e.Sequence, f.lastSequence) > 0 {
-			f.lastSequence = e.Sequence
-		}
-	}
 }
 
 // isOutside reports whether a record is outside the range or was added before. A record without a sequence number
@@ -230,17 +181,11 @@ func (f *rangeFetch) isOutside(sequence string) bool {
 		record.CompareSequence(sequence, f.info.Last) > 0
 }
 
-// noteTrimmed compares the oldest record that the stream still has with the range. It adds the part of the range before
-// this record to lostRanges.
-func (f *rangeFetch) noteTrimmed(page *record.Page) {
-	oldest := ""
-	for _, sequence := range recordsIn(page) {
-		if oldest == "" || sequence != "" && record.CompareSequence(sequence, oldest) < 0 {
-			oldest = sequence
-		}
-	}
-	if oldest == "" {
-		return // an empty page
+// noteTrimmed adds the part of the range that the stream has trimmed to lostRanges. oldest is the sequence number of
+// the first record of the next page; "" if the page is empty.
+func (f *rangeFetch) noteTrimmed(oldest string) {
+	if !f.mayBeTrimmed || oldest == "" {
+		return
 	}
 	f.mayBeTrimmed = false
 	newestKnown := cmp.Or(f.lastSequence, f.info.First)
@@ -262,11 +207,10 @@ func (f *rangeFetch) nextSequence() string {
 	return addToSequence(f.lastSequence, 1)
 }
 
-// allLostRanges returns the ranges that [rangeFetch.noteTrimmed] noted. If the shard ends before the range, it also
-// returns the rest of the range after the fetched records.
+// allLostRanges returns the ranges that [rangeFetch.noteTrimmed] noted, and the rest of the range if it is lost.
 func (f *rangeFetch) allLostRanges() []lostRange {
 	hasFetchedAll := f.lastSequence != "" && record.CompareSequence(f.lastSequence, f.info.Last) >= 0
-	if !f.shardEnds || hasFetchedAll {
+	if !f.restIsLost || hasFetchedAll {
 		return f.lostRanges
 	}
 	return append(slices.Clip(f.lostRanges), lostRange{f.nextSequence(), f.info.Last})
@@ -283,16 +227,15 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	}
 	var found eventRecords
 	for _, page := range incomplete.pages {
-		page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return isFetched(c.Sequence) })
-		page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return isFetched(e.Sequence) })
+		page.DropSequences(isFetched)
 		found.add(f.info.ShardID, &page.Page)
 	}
 	f.fetched += found.size()
 	f.records.pages = append(found.pages, f.records.pages...)
 }
 
-// losses returns the lost ranges with their estimated numbers of lost records. The event may have some records of a
-// lost range. They do not count as lost.
+// losses returns the lost ranges with their estimated numbers of lost records. Records that the event has reduce only
+// these numbers.
 func (f *rangeFetch) losses() (losses []lostRecords) {
 	ranges := f.allLostRanges()
 	remaining := f.info.Size - f.fetched

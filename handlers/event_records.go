@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"time"
 
@@ -49,9 +48,9 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 	return b, nil
 }
 
-// splitBeforeError splits a page before its first record that cannot be decoded. A record that cannot be decoded delays
-// the other records of its page until it is dead-lettered. After the split, the records before the first such record do
-// not wait. If there is no split, before is the whole page, and rest is nil.
+// splitBeforeError splits a page before its first record that cannot be decoded. Such a record delays its page until it
+// is dead-lettered, and the records before it need not wait. If there is no split, before is the whole page, and rest
+// is nil.
 func splitBeforeError(page *record.Page) (before, rest *record.Page) {
 	if len(page.Errors) == 0 {
 		return page, nil
@@ -70,7 +69,7 @@ func splitBeforeError(page *record.Page) (before, rest *record.Page) {
 
 // add appends a page of a partition, unless the page is empty.
 func (b *eventRecords) add(partition string, page *record.Page) {
-	if page == nil || len(page.Changes)+len(page.Errors)+page.Duplicates == 0 {
+	if page == nil || page.Len()+page.Duplicates == 0 {
 		return
 	}
 	b.pages = append(b.pages, &pipeline.Page{Page: *page, Partition: partition, Tracker: &pipeline.Tracker{}})
@@ -79,40 +78,17 @@ func (b *eventRecords) add(partition string, page *record.Page) {
 // size returns the number of records, including the repeated records that were dropped.
 func (b *eventRecords) size() (size int) {
 	for _, p := range b.pages {
-		size += len(p.Changes) + len(p.Errors) + p.Duplicates
+		size += p.Len() + p.Duplicates
 	}
 	return size
 }
 
-// recordsIn yields the index in the event and the sequence number of each record of a page. The sequence number is ""
-// if it cannot be decoded. The records that cannot be decoded come last.
-func recordsIn(page *record.Page) iter.Seq2[int, string] {
-	return func(yield func(int, string) bool) {
-		for i := range page.Changes {
-			if !yield(int(page.Changes[i].Index), page.Changes[i].Sequence) {
-				return
-			}
-		}
-		for _, e := range page.Errors {
-			if !yield(e.Index, e.Sequence) {
-				return
-			}
-		}
-	}
-}
-
-// unfinishedRecord is a record that is not finished.
-type unfinishedRecord struct {
-	index    int    // in the event
-	sequence string // "" if it cannot be decoded
-}
-
 // firstUnfinished returns the earliest record that is not finished; nil if every record is finished.
-func (b *eventRecords) firstUnfinished() (first *unfinishedRecord) {
+func (b *eventRecords) firstUnfinished() (first *record.PageRecord) {
 	for _, p := range b.pages {
-		for index, sequence := range recordsIn(&p.Page) {
-			if !p.Tracker.Finished(index) && (first == nil || index < first.index) {
-				first = &unfinishedRecord{index, sequence}
+		for r := range p.Records() {
+			if !p.Tracker.Finished(r.Index) && (first == nil || r.Index < first.Index) {
+				first = new(r)
 			}
 		}
 		if first != nil {
@@ -125,8 +101,8 @@ func (b *eventRecords) firstUnfinished() (first *unfinishedRecord) {
 // noneFinished reports whether no record is finished.
 func (b *eventRecords) noneFinished() bool {
 	for _, p := range b.pages {
-		for index := range recordsIn(&p.Page) {
-			if p.Tracker.Finished(index) {
+		for r := range p.Records() {
+			if p.Tracker.Finished(r.Index) {
 				return false
 			}
 		}
@@ -152,8 +128,8 @@ func (b *eventRecords) age(now time.Time) time.Duration {
 }
 
 // sortByCreation drops repeated changes of a page and sorts the other changes by their creation time. Changes of the
-// same microsecond keep the order of the event. The first copy of a repeated change stays. So if Lambda sends the
-// records again from the first copy on, the new event has both copies, too.
+// same microsecond keep the order of the event. The first copy of a repeated change stays, because Lambda sends an
+// unfinished record again together with all records after it, and so with the later copies.
 func sortByCreation(page *record.Page) {
 	seen := make(map[string]struct{}, len(page.Changes))
 	unique := page.Changes[:0]
@@ -168,8 +144,6 @@ func sortByCreation(page *record.Page) {
 	}
 	clear(page.Changes[len(unique):])
 	page.Changes = unique
-	byCreation := func(a, b record.Change) int { return cmp.Compare(a.Version.Epoch(), b.Version.Epoch()) }
-	if !slices.IsSortedFunc(page.Changes, byCreation) {
-		slices.SortStableFunc(page.Changes, byCreation)
-	}
+	slices.SortStableFunc(page.Changes,
+		func(a, b record.Change) int { return cmp.Compare(a.Version.Epoch(), b.Version.Epoch()) })
 }

@@ -40,7 +40,7 @@ func FuzzMessage(f *testing.F) {
 			// The range is judged without a panic, whatever it is.
 			server, st, shard, _ := stream(t, streamtest.Options{}, "a", "b")
 			st.Rollover(shard)
-			fetch := &rangeFetch{api: server, info: p}
+			fetch := newRangeFetch(server, p)
 			if fetch.readRange(t.Context()) == nil {
 				for _, g := range fetch.losses() {
 					if g.count < 1 || g.first == "" || g.last == "" {
@@ -84,7 +84,7 @@ func FuzzEvent(f *testing.F) {
 		if err := json.Unmarshal(e, &want); err == nil && a.records != len(want.Records) {
 			t.Errorf("%d records of %d", a.records, len(want.Records))
 		}
-		if u := b.firstUnfinished(); (u == nil) != (a.records == 0) || u != nil && u.index != 0 {
+		if u := b.firstUnfinished(); (u == nil) != (a.records == 0) || u != nil && u.Index != 0 {
 			t.Errorf("before the run the first unfinished record is %v", u)
 		}
 	})

@@ -79,12 +79,12 @@ func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	now := time.Now()
 	deadlines := h.options.newDeadlines(ctx, now)
 	info := detectEvent(payload)
-	answer, err := h.answer(ctx, deadlines, now, info, payload)
-	h.tel.countInvocation(ctx, info.origin, &answer, len(payload), err)
+	a, err := h.handleEvent(ctx, deadlines, now, info, payload)
+	h.tel.countInvocation(ctx, info.origin, &a, len(payload), err)
 	if err != nil {
 		return nil, lambdaError(err)
 	}
-	return answer.json(), nil
+	return a.json(), nil
 }
 
 // lambdaError returns the error that lambda.Start receives.
@@ -96,8 +96,8 @@ func lambdaError(err error) error {
 	return e
 }
 
-// answer handles an event of any accepted origin, and returns the answer for Lambda.
-func (h *handler) answer(
+// handleEvent handles an event of any accepted origin.
+func (h *handler) handleEvent(
 	ctx context.Context, limits deadlines, now time.Time, info eventInfo, payload []byte,
 ) (answer, error) {
 	if err := h.accepts(info); err != nil {
@@ -112,7 +112,7 @@ func (h *handler) answer(
 	case fromCommand:
 		return h.runCommand(ctx, limits, info.command)
 	case fromSQS:
-		return h.redriveMessages(ctx, limits, payload)
+		return h.deliverNotices(ctx, limits, payload)
 	}
 	// aws-lambda-go reuses its buffer after the answer, but a sink may keep bytes of the event.
 	return h.deliverRecords(ctx, limits, now, info.origin, bytes.Clone(payload))
@@ -126,8 +126,9 @@ func (h *handler) deliverRecords(
 	if err != nil {
 		return answer{}, err
 	}
-	a := answer{records: batch.size(), window: batch.window, oldestAge: batch.age(now)}
-	if a.records == 0 {
+	size := batch.size()
+	a := answer{records: size, nackedCount: size, window: batch.window, oldestAge: batch.age(now)}
+	if size == 0 {
 		return a, nil
 	}
 	a.timedOut, err = h.run(ctx, limits, batch.pages...)
@@ -136,21 +137,21 @@ func (h *handler) deliverRecords(
 	}
 	unfinished := batch.firstUnfinished()
 	if unfinished == nil {
-		a.finishedCount, a.timedOut = a.records, false
+		a.nackedCount, a.timedOut = 0, false
 		return a, nil
 	}
-	a.finishedCount = unfinished.index
+	a.nackedCount = size - unfinished.Index
 	h.logNacked(ctx, batch, &a)
-	if unfinished.sequence == "" {
+	if unfinished.Sequence == "" {
 		return a, errs.Errorf(
 			"record %d is not finished and has no sequence number to name it to Lambda, so all of the batch comes again",
-			unfinished.index)
+			unfinished.Index)
 	}
 	if a.timedOut && batch.noneFinished() {
 		// If the answer named the first record, Lambda would bring the same event again, without splitting it.
 		return a, errs.Errorf(
-			"%w and none of its %d records is finished, so all of the batch comes again, in halves if the event source mapping has BisectBatchOnFunctionError: if no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
+			"%w and none of its %d records is finished, so all of the batch comes again, in halves if the event source mapping has BisectBatchOnFunctionError: if no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, size)
 	}
-	a.failedIDs = []string{unfinished.sequence}
+	a.failedIDs = []string{unfinished.Sequence}
 	return a, nil
 }

@@ -13,10 +13,10 @@ type answer struct {
 	failedIDs []string // messages that Lambda must bring again; for a stream, its earliest unfinished record
 	window    *window  // nil if the event has no tumbling window
 
-	records       int           // number of records or messages of the event
-	finishedCount int           // number of finished records or messages
-	timedOut      bool          // the time was over before all records or messages were finished
-	oldestAge     time.Duration // age of the oldest record
+	records     int           // number of records or messages of the event
+	nackedCount int           // number of records or messages that Lambda brings again
+	timedOut    bool          // the time was over before all records or messages were finished
+	oldestAge   time.Duration // age of the oldest record
 }
 
 // json encodes the answer as one of three types of Lambda: StreamsEventResponse, SQSBatchResponse or
@@ -51,6 +51,6 @@ func (h *handler) logNacked(ctx context.Context, b *eventRecords, a *answer) {
 		why = errDeadline.Error()
 	}
 	h.options.log.LogAttrs(ctx, slog.LevelWarn, "not all records are delivered: Lambda brings the rest again",
-		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.finishedCount),
+		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.records-a.nackedCount),
 		slog.String("partition", b.pages[0].Partition))
 }

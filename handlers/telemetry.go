@@ -92,9 +92,9 @@ func (t *telemetry) attributes(from origin, outcome string) metric.MeasurementOp
 func (t *telemetry) countInvocation(ctx context.Context, from origin, a *answer, bytes int, err error) {
 	outcome := succeeded
 	switch {
-	case err != nil || a.records > 0 && a.finishedCount == 0:
+	case err != nil || a.records > 0 && a.nackedCount == a.records:
 		outcome = failed
-	case a.finishedCount < a.records:
+	case a.nackedCount > 0:
 		outcome = partial
 	}
 	t.invocations.Add(ctx, 1, t.attributes(from, outcome))
@@ -105,8 +105,8 @@ func (t *telemetry) countInvocation(ctx context.Context, from origin, a *answer,
 	if from == fromSQS {
 		return
 	}
-	if a.finishedCount < a.records {
-		t.nacked.Add(ctx, int64(a.records-a.finishedCount), t.attributes(from, ""))
+	if a.nackedCount > 0 {
+		t.nacked.Add(ctx, int64(a.nackedCount), t.attributes(from, ""))
 	}
 	if a.records > 0 {
 		t.records.Add(ctx, int64(a.records), t.attributes(from, ""))

@@ -40,17 +40,9 @@ func skipRecords(c *jsoncursor.Cursor, page *record.Page) {
 	if !c.Take('[') {
 		return
 	}
-	changes, broken := page.Changes, page.Errors
-	recordCount := len(changes) + len(broken)
-	for index := range recordCount {
+	for r := range page.Records() {
 		c.Peek()
-		if len(broken) > 0 && broken[0].Index == index {
-			c.Advance(len(broken[0].Raw))
-			broken = broken[1:]
-		} else {
-			c.Advance(len(changes[0].Raw))
-			changes = changes[1:]
-		}
+		c.Advance(len(r.Raw))
 		c.Take(',')
 	}
 	c.Take(']')

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -16,8 +15,9 @@ type batch struct {
 	phase      phase
 	deliveries []*queuedDelivery
 	lanes      []*lane // the lanes of deliveries, each once
-	// deliveries[:n] are written, and the rest is not. In a packed batch n counts the deliveries of all chunks.
-	n        int
+	// deliveries[:count] are written, and the rest is not. In a packed batch, count is the number of the deliveries of
+	// all chunks.
+	count    int
 	bytes    int64
 	formedAt time.Time
 	ctx      context.Context         // context of the calls
@@ -25,14 +25,15 @@ type batch struct {
 	// noAttempt reports that the batch does not count as an attempt: ctx was cancelled for a revoked partition, or a plan
 	// failed.
 	noAttempt      bool
-	sinkDeliveries []Delivery // the sink receives these: copies of deliveries[:n]
+	sinkDeliveries []Delivery // the sink receives these: copies of deliveries[:count]
 	errs           []error    // the result of each delivery
 
 	// A packed batch has chunks and no deliveries.
 	chunks    []chunk
 	packs     []packWork
 	unpacked  [][]queuedDelivery // the deliveries of each chunk, unpacked
-	coalesced int64              // deliveries that WriteSorted coalesced
+	unpackErr error              // of unpacking
+	coalesced int                // deliveries that WriteSorted coalesced
 
 	keys          []item.Key // the keys of lanes
 	quarantined   []bool     // for each of keys: whether it is in quarantine
@@ -48,8 +49,8 @@ type batch struct {
 //	phase         call                                            next phase
 //	planning      Plan of the deliveries that were cloned         checkingKeys, or sending; settled if a plan fails
 //	checkingKeys  HasMarks of the keys                            sending; settled if no key is left, or after an error
-//	sending       Write of all                                    settled; isolating after a panic, or if one of several
-//	                                                              can be the cause
+//	sending       Write of all                                    settled; isolating if one delivery may be the cause
+//	                                                              of the error
 //	isolating     Write of one                                    isolating for the next one; settled after the last
 //	packing       packs the chunks that are not packed yet        sorting; unpacking if a lane exists or it is too large
 //	sorting       HasMarks of the keys, then WriteSorted          settled; unpacking after an error or a quarantined key
@@ -95,14 +96,14 @@ func (b *batch) add(delivery *queuedDelivery, lane *lane) {
 
 // begin prepares a batch for its first call, and chooses the phase of that call.
 func (b *batch) begin(s *scheduler, now time.Time) {
-	b.n, b.formedAt, b.ctx = len(b.deliveries), now, s.run.hardCtx
+	b.count, b.formedAt, b.ctx = len(b.deliveries), now, s.run.hardCtx
 	if s.run.controlled != nil {
 		b.ctx, b.cancel = context.WithCancelCause(s.run.hardCtx)
 	}
-	b.errs = slices.Grow(b.errs, b.n)[:b.n]
+	b.errs = slices.Grow(b.errs, b.count)[:b.count]
 	if b.chunks != nil {
 		for i := range b.chunks {
-			b.n += b.chunks[i].n
+			b.count += b.chunks[i].count
 		}
 		b.phase = packing
 		return
@@ -112,7 +113,7 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 		b.phase = planning
 		return
 	}
-	s.afterPlan(b)
+	s.checkOrSend(b)
 }
 
 // isRevokedHard reports whether a batch has a delivery of a partition that is revoked hard.
@@ -173,21 +174,21 @@ func (b *batch) call(rt *route, r *run) {
 	case checkingKeys:
 		b.quarantined, b.err = r.readQuarantine(b.ctx, rt.Name, b.keys)
 	case sending:
-		for _, delivery := range b.deliveries[:b.n] {
+		for _, delivery := range b.deliveries[:b.count] {
 			b.sinkDeliveries = append(b.sinkDeliveries, delivery.Delivery)
 		}
 		b.sendCtx, b.endSpan = rt.tel.write(b.ctx, b)
-		b.err = rt.callWrite(b.sendCtx, b.sinkDeliveries, b.errs[:b.n])
+		b.err = rt.callWrite(b.sendCtx, b.sinkDeliveries, b.errs[:b.count])
 	case isolating:
 		i := b.isolatedIndex
 		b.sinkDeliveries[i] = b.deliveries[i].Delivery
 		b.err = rt.callWrite(b.sendCtx, b.sinkDeliveries[i:i+1:i+1], b.errs[i:i+1])
 	case packing:
-		b.pack()
+		b.packChunks()
 	case sorting:
 		b.err = rt.writeSorted(r, b)
 	case unpacking:
-		b.unpacked, b.err = r.unpackDeliveries(b.chunks)
+		b.unpacked, b.unpackErr = r.unpackDeliveries(b.chunks)
 	}
 }
 
@@ -196,7 +197,7 @@ func (b *batch) call(rt *route, r *run) {
 func (s *scheduler) afterCall(b *batch, now time.Time) *batch {
 	switch b.phase {
 	case planning:
-		s.afterPlan(b)
+		s.checkOrSend(b)
 	case checkingKeys:
 		s.afterKeyCheck(b)
 	case sending:
@@ -209,7 +210,7 @@ func (s *scheduler) afterCall(b *batch, now time.Time) *batch {
 	if b.phase != settled {
 		return b
 	}
-	s.run.checkPressure = true
+	s.run.pressureDue = true
 	if b.endSpan != nil {
 		endSpan, failed := b.endSpan, b.failedCount() // before b is reset
 		s.run.addEffect(func() { endSpan(now, failed) })
@@ -237,10 +238,10 @@ func (s *scheduler) endWrite(b *batch) {
 // failedCount returns the number of deliveries that the sink received and that failed.
 func (b *batch) failedCount() int {
 	if b.chunks != nil && b.err != nil {
-		return b.n
+		return b.count
 	}
 	failed := 0
-	for _, err := range b.errs[:min(b.n, len(b.errs))] {
+	for _, err := range b.errs[:min(b.count, len(b.errs))] {
 		if err != nil {
 			failed++
 		}
@@ -265,7 +266,8 @@ func (r *route) planAgain(b *batch) (planErr error) {
 	return planErr
 }
 
-func (s *scheduler) afterPlan(b *batch) {
+// checkOrSend chooses the phase of a batch whose deliveries have plans. It settles the batch if a plan failed.
+func (s *scheduler) checkOrSend(b *batch) {
 	switch {
 	case b.err != nil:
 		b.noAttempt, b.phase = true, settled
@@ -276,7 +278,7 @@ func (s *scheduler) afterPlan(b *batch) {
 			b.keys = append(b.keys, lane.key)
 		}
 	default:
-		b.setAside()
+		b.skipForbidden()
 	}
 }
 
@@ -287,8 +289,8 @@ func (s *scheduler) afterWrite(b *batch) {
 	if b.err == nil {
 		return
 	}
-	if b.ctx.Err() != nil || !oneMayBeCause(b.err, b.n) {
-		for i := range b.errs[:b.n] {
+	if b.ctx.Err() != nil || !oneMayBeCause(b.err, b.count) {
+		for i := range b.errs[:b.count] {
 			b.errs[i] = b.err
 		}
 		return
@@ -299,22 +301,21 @@ func (s *scheduler) afterWrite(b *batch) {
 // oneMayBeCause reports whether one of the n deliveries of a Write can be the cause of its error err. This is so if err
 // is a panic, or if err is permanent and there are several deliveries. A transient error applies to all deliveries.
 func oneMayBeCause(err error, n int) bool {
-	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
-		return true
-	}
 	isPermanent := !isTransient(err) && !IsFatal(err)
-	return isPermanent && n > 1
+	return isPanic(err) || isPermanent && n > 1
 }
 
-// afterIsolatedWrite handles the result of a delivery that was written alone. Once a change is retried or quarantines
-// its key, later changes of the key are not tried.
+// afterIsolatedWrite handles the result of a delivery that was written alone. If it failed, later changes of its key
+// are not tried, unless it becomes a dead letter that does not quarantine the key.
 func (s *scheduler) afterIsolatedWrite(b *batch) {
 	i := b.isolatedIndex
 	if b.err != nil {
 		b.errs[i] = b.err
 	}
 	if err := b.errs[i]; err != nil {
-		b.deliveries[i].lane.skipped = s.route.willRetry(err) || s.run.quarantines(s.route, classWrite)
+		delivery := b.deliveries[i]
+		isLettered := s.fateOfError(delivery.page, err) == fateLettered
+		delivery.lane.failedInBatch = !isLettered || s.run.quarantines(s.route, classWrite)
 	}
 	s.isolate(b, i+1)
 }
@@ -322,9 +323,9 @@ func (s *scheduler) afterIsolatedWrite(b *batch) {
 // isolate chooses the next delivery that is written alone. It starts at the index from. The deliveries that it skips
 // are not tried.
 func (s *scheduler) isolate(b *batch, from int) {
-	for i := from; i < b.n; i++ {
+	for i := from; i < b.count; i++ {
 		delivery := b.deliveries[i]
-		isSkipped := delivery.lane.skipped || delivery.page.partition.state.isRevoked()
+		isSkipped := delivery.lane.failedInBatch || delivery.page.partition.state.isRevoked()
 		if !isSkipped && b.ctx.Err() == nil {
 			b.phase, b.isolatedIndex = isolating, i
 			return
@@ -335,7 +336,7 @@ func (s *scheduler) isolate(b *batch, from int) {
 }
 
 // errUntried is the error of a delivery that was not tried. An earlier change of its key failed, a plan of its batch
-// failed, or its partition was revoked.
+// failed, its partition was revoked, or the run stops hard.
 var errUntried = Transient(errs.New("not tried, because of an earlier change of its key"))
 
 // callWrite calls Write once. It sets errs[i] for each delivery that failed, or returns an error that fails all of ds.
@@ -345,7 +346,7 @@ func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (bat
 			batchErr = panicError(r.stage, v)
 		}
 		if ctx.Err() == nil { // a cancelled Write proves nothing about the sink
-			batchErr = r.refusals.classifyAll(batchErr, errs)
+			batchErr = r.denials.classifyAll(batchErr, errs)
 			r.health.update(batchErr, errs)
 		}
 	}()

@@ -14,44 +14,65 @@ import (
 type fate uint8
 
 const (
-	fateDone     fate = iota // written without an error, even if the call was cancelled: it has the sink's outcome
-	fateRevoked              // failed, and its partition is revoked: another consumer delivers it
-	fatePending              // failed, and the run stops hard: the next run delivers it
-	fateUntried              // its batch does not count as an attempt: it is tried again at once
-	fateNacked               // failed permanently, and returns to its source
-	fateRetried              // tried again after a backoff
-	fateLettered             // failed permanently or its key is in quarantine: it becomes a dead letter
+	fateDone    fate = iota // written without an error, even if the call was cancelled: it has the sink's outcome
+	fateRevoked             // failed, and its partition is revoked: another consumer delivers it
+	fatePending             // failed, and the run stops hard: the next run delivers it
+	fateUntried             // was not tried, or its batch does not count as an attempt: it keeps its place
+	fateRetried             // tried again after a backoff
+
+	// The fates of a permanent failure; see onPermanent.
+	fateLettered // becomes a dead letter; also if its key is in quarantine
+	fateNacked   // returns to its source
+	fateBlocked  // blocks its key, and is tried again after a backoff
 )
 
 // fateOf returns the fate of delivery i of a batch. The order of its cases matters: the first that applies decides.
 func (s *scheduler) fateOf(b *batch, i int) fate {
 	delivery, err := b.deliveries[i], b.errs[i]
-	if err == nil {
-		return fateDone
-	}
-	earlierIsRetried := delivery.lane.retries.first != nil
 	switch {
+	case err == nil:
+		return fateDone
 	case delivery.page.partition.state.isRevoked():
 		return fateRevoked
 	case s.run.hardCtx.Err() != nil:
 		return fatePending
-	case b.noAttempt:
+	case b.noAttempt || errors.Is(err, errUntried):
 		return fateUntried
 	case delivery.fail != nil:
 		return fateLettered // its key is in quarantine
-	case s.nacks(delivery) && !isTransient(err):
-		return fateNacked
-	case s.route.willRetry(err) || earlierIsRetried:
+	case delivery.lane.hasFailed:
+		return fateRetried // an earlier change of its key failed, and can be the cause
+	}
+	return s.fateOfError(delivery.page, err)
+}
+
+// fateOfError returns the fate of a delivery of a page that was tried and failed with err. A panic is permanent,
+// whatever its value.
+func (s *scheduler) fateOfError(page *inflightPage, err error) fate {
+	if isTransient(err) && !isPanic(err) {
 		return fateRetried
 	}
-	return fateLettered
+	return s.onPermanent(page)
+}
+
+// onPermanent returns the fate of the deliveries of a page that can never be written. Without dead letters, they return
+// to the source if it acknowledges single records. With any other source, they block their keys.
+func (s *scheduler) onPermanent(page *inflightPage) fate {
+	switch {
+	case s.run.p.options.DeadLetters != nil:
+		return fateLettered
+	case page.tracker != nil:
+		return fateNacked
+	}
+	return fateBlocked
 }
 
 // applyResult applies the result of a batch to its deliveries and lanes. If an error is fatal, applyResult first stops
-// the run, so that failed deliveries stay pending instead of becoming dead letters.
+// the run, so that failed deliveries stay pending instead of becoming dead letters. A panic stops no run, even if its
+// value is a fatal error.
 func (s *scheduler) applyResult(b *batch, now time.Time) {
 	for _, err := range b.errs {
-		if IsFatal(err) && classOf(err) != classPanic {
+		if IsFatal(err) && !isPanic(err) {
 			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, err))
 		}
 	}
@@ -60,7 +81,7 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 	}
 	var delays sharedDelays
 	for _, lane := range b.lanes {
-		lane.batch, lane.skipped = nil, false
+		lane.batch, lane.quarantined, lane.failedInBatch = nil, false, false
 		if lane.retries.first != nil {
 			s.retryLater(lane, b, &delays, now)
 		}
@@ -95,11 +116,8 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 		s.retryLog.add(s, delivery, err, now)
 		lane.enter(nacked)
 		s.finishDelivery(delivery, Revoked, "")
-	case fateRetried:
-		after, _ := Retryable(err)
-		lane.serverWait = max(lane.serverWait, after)
-		lane.retries.push(delivery)
-		lane.err = err
+	case fateRetried, fateBlocked:
+		lane.retry(delivery, err)
 		s.retryLog.add(s, delivery, err, now)
 	case fateLettered:
 		if delivery.fail == nil {
@@ -110,31 +128,30 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 }
 
 // sharedDelays has the backoff for each number of attempts. All keys of a batch share it, so that keys which failed
-// together are tried again together. The last delay is for all higher numbers too: by then the backoff has reached its
-// maximum.
+// together are tried again together. Keys with 15 or more attempts have the same delay.
 type sharedDelays [16]time.Duration
 
-// retryLater puts the failed changes of a lane before its waiting changes. If the batch counts as an attempt, the lane
-// backs off.
+// retryLater puts the changes of a lane that are tried again before its waiting changes. If one of them failed, the
+// lane backs off.
 func (s *scheduler) retryLater(lane *lane, b *batch, delays *sharedDelays, now time.Time) {
 	for delivery := range lane.queue.all() {
 		lane.retries.push(delivery)
 	}
 	lane.queue, lane.retries = lane.retries, deliveryList{}
-	if b.noAttempt {
+	if !lane.hasFailed {
 		return
 	}
 	lane.expiresAt = s.deadline(lane, b.formedAt)
 	delay := delays.get(lane.attempt, s.run.p.options.Backoff)
 	s.backOff(lane, max(delay, lane.serverWait), now)
-	lane.serverWait = 0
+	lane.hasFailed, lane.serverWait = false, 0
 }
 
 // get returns the delay after that many attempts. It computes each delay once.
 func (delays *sharedDelays) get(attempt int, backoff Backoff) time.Duration {
 	delay := &delays[min(attempt, len(delays)-1)]
 	if *delay == 0 {
-		*delay = max(1, backoff.delay(attempt, 0))
+		*delay = max(1, backoff.Delay(attempt, 0))
 	}
 	return *delay
 }
@@ -164,8 +181,8 @@ func (s *scheduler) setNextState(lane *lane, now time.Time) {
 		}
 	case lane.queue.first == nil:
 		s.dropLane(lane)
-	case lane.retryAt.After(now):
-		if s.blocks(lane.queue.first, lane.err) {
+	case lane.retryAt.After(now): // it backs off
+		if s.fateOfError(lane.queue.first.page, lane.err) == fateBlocked {
 			lane.enter(blocked)
 		} else {
 			lane.enter(parked)
@@ -183,19 +200,21 @@ func (s *scheduler) requeueLane(lane *lane) {
 	s.queuedLanes = append(s.queuedLanes, lane)
 }
 
-// failPermanently dead-letters the first change of a lane's queue. Without dead letters, the change returns to its
-// source if the source acknowledges single records. If the source does not, the change blocks its key.
+// failPermanently handles the first change of a lane's queue, which has failed before the sink or has expired.
 func (s *scheduler) failPermanently(lane *lane, now time.Time) {
 	delivery := lane.queue.first
-	if s.run.p.options.DeadLetters != nil {
+	permanentFate := s.onPermanent(delivery.page)
+	if permanentFate == fateLettered {
 		s.deadLetter(lane.queue.pop())
 	} else {
 		s.retryLog.add(s, delivery, delivery.fail.err, now)
-		if s.nacks(delivery) {
-			lane.enter(nacked)
-		} else {
-			s.backOff(lane, s.run.p.options.Backoff.delay(lane.attempt, 0), now)
-		}
+	}
+	switch permanentFate {
+	case fateNacked:
+		lane.enter(nacked)
+	case fateBlocked:
+		lane.err = delivery.fail.err
+		s.backOff(lane, s.run.p.options.Backoff.Delay(lane.attempt, 0), now)
 	}
 	s.setNextState(lane, now)
 	s.retryLog.logFailures(s, now)
@@ -203,24 +222,6 @@ func (s *scheduler) failPermanently(lane *lane, now time.Time) {
 
 // cloneQueue clones the waiting changes of a lane, so that they do not pin their pages.
 func (s *scheduler) cloneQueue(lane *lane) { lane.queue.replaceEach(s.clone) }
-
-// nacks reports whether a delivery that failed permanently returns to its source. It does if there are no dead letters
-// and the source acknowledges single records.
-func (s *scheduler) nacks(delivery *queuedDelivery) bool {
-	return s.run.p.options.DeadLetters == nil && delivery.page.tracker != nil
-}
-
-// blocks reports whether a delivery that failed with err blocks its key. It does if it can never be written, there are
-// no dead letters, and the source does not acknowledge single records.
-func (s *scheduler) blocks(delivery *queuedDelivery, err error) bool {
-	if s.run.p.options.DeadLetters != nil || s.nacks(delivery) {
-		return false
-	}
-	if delivery.fail != nil {
-		err = delivery.fail.err
-	}
-	return err != nil && !isTransient(err)
-}
 
 // finishDelivery counts a delivery that ends with an outcome, and frees its memory.
 func (s *scheduler) finishDelivery(delivery *queuedDelivery, o Outcome, reason string) {
@@ -235,7 +236,7 @@ func (s *scheduler) finishDelivery(delivery *queuedDelivery, o Outcome, reason s
 	}
 
 	if delivery.cloned {
-		s.run.bounds.releaseClones(page.partition.name, cloneMemory(1, delivery.size))
+		s.run.memory.releaseClones(page.partition.name, cloneMemory(1, delivery.size))
 		delivery.Delivery = Delivery{} // the memory can be shared with other deliveries
 	} else {
 		s.run.unpin(page, 1)
@@ -243,21 +244,15 @@ func (s *scheduler) finishDelivery(delivery *queuedDelivery, o Outcome, reason s
 	s.run.finishDeliveries(page, 1)
 }
 
-// willRetry reports whether a delivery that failed with err is tried again. Without dead letters, every failed delivery
-// is tried again.
-func (r *route) willRetry(err error) bool {
-	if !r.hasDeadLetters {
-		return true
-	}
-	if _, panicked := errors.AsType[*redact.PanicError](err); panicked {
-		return false
-	}
-	return isTransient(err)
+// isPanic reports whether an error is a panic of the sink.
+func isPanic(err error) bool {
+	_, ok := errors.AsType[*redact.PanicError](err)
+	return ok
 }
 
 // classOf returns the class of the dead letter for an error of a Write.
 func classOf(err error) string {
-	if _, ok := errors.AsType[*redact.PanicError](err); ok {
+	if isPanic(err) {
 		return classPanic
 	}
 	if e, ok := errors.AsType[letterClasser](err); ok {

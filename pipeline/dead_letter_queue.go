@@ -99,7 +99,8 @@ func (s *scheduler) finishLetter(delivery *queuedDelivery, o Outcome, now time.T
 }
 
 // lettersFailed is called when letters cannot be stored. It clones the deliveries that wait for letters, and the later
-// changes of their keys, so that they do not pin their pages.
+// changes of their keys, so that none of them pins its page. A running storeLetters sees the clones, because it has the
+// same slice.
 func (s *scheduler) lettersFailed() {
 	s.deadLetters.failing = true
 	for _, deliveries := range [][]*queuedDelivery{s.deadLetters.putting, s.deadLetters.deliveries} {
@@ -113,21 +114,20 @@ func (s *scheduler) lettersFailed() {
 // storeLetters stores dead letters, then quarantines their keys. It returns true when both are durable, and false after
 // a hard stop.
 func (s *scheduler) storeLetters(deliveries []*queuedDelivery) bool {
-	letters := s.makeLetters(deliveries, time.Now().UTC())
+	// All tries have one time. It is part of the name of a stored letter, and a retry must not store a second letter.
+	at := time.Now().UTC()
+	letters := func() []DeadLetter { return s.makeLetters(deliveries, at) }
+	ctx := s.run.hardCtx
+	if !s.run.putLetters(ctx, len(deliveries), letters, s.lettersFailed) {
+		return false
+	}
 	var keys []item.Key
-	for i, delivery := range deliveries {
+	for _, delivery := range deliveries {
 		if s.run.quarantines(s.route, delivery.fail.class) {
-			keys = append(keys, letters[i].Key)
+			keys = append(keys, delivery.Change.Key)
 		}
 	}
-	failed := func() {
-		s.lettersFailed()
-		// The old letters still use the memory of the pages. The time stays, because it is part of the name of a stored
-		// letter: with a new time, a retry would store a second letter.
-		copy(letters, s.makeLetters(deliveries, letters[0].Time))
-	}
-	ctx := s.run.hardCtx
-	if !s.run.putLetters(ctx, letters, failed) || !s.run.quarantineKeys(ctx, s.route.Name, keys, failed) {
+	if !s.run.quarantineKeys(ctx, s.route.Name, keys, s.lettersFailed) {
 		return false
 	}
 	s.deadLetters.log.logLetters(s, deliveries)
@@ -150,13 +150,12 @@ func (s *scheduler) makeLetters(deliveries []*queuedDelivery, now time.Time) []D
 	return letters
 }
 
-// putLetters stores letters, and retries until they are durable. It returns false if ctx ends first.
-func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func()) bool {
-	return r.retryUntilDone(ctx,
-		"dead letters cannot be stored: their changes and later ones of the same keys are blocked", len(letters),
-		func() error {
-			return guard("dead letters", &r.p.refusals.deadLetters, func() error { return r.p.options.DeadLetters.Put(ctx, letters) })
-		}, failed)
+// putLetters stores n letters, and retries until they are durable. Each try makes the letters again, because failed can
+// move their changes to other memory. It returns false if ctx ends first.
+func (r *run) putLetters(ctx context.Context, n int, letters func() []DeadLetter, failed func()) bool {
+	put := func() error { return r.p.options.DeadLetters.Put(ctx, letters()) }
+	return r.retryUntilDone(ctx, "dead letters cannot be stored: their changes and later ones of the same keys are blocked", n,
+		func() error { return guard("dead letters", &r.p.denials.deadLetters, put) }, failed)
 }
 
 // retryUntilDone calls do until it succeeds. It returns false if ctx ends first. It logs text at each failure with n,
@@ -205,7 +204,7 @@ func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 	for _, delivery := range deliveries {
 		s.route.tel.countLetter(s.run.hardCtx, delivery.fail.class)
 		switch delivery.fail.class {
-		case classHeld:
+		case classExpired:
 			expired = append(expired, delivery)
 		case classQuarantined:
 			l.quarantined++
@@ -229,6 +228,11 @@ func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 		l.logLine(s, "changes were dead-lettered: max_hold passed", expired,
 			slog.Duration("max_hold", s.run.p.options.MaxHold), slog.String("hint", hint))
 	}
+	l.logQuarantined(s)
+}
+
+// logQuarantined writes a line about quarantined changes, at most once per retryLogEvery.
+func (l *deadLetterLog) logQuarantined(s *scheduler) {
 	if now := time.Now(); l.quarantined > 0 && !now.Before(l.nextAt) {
 		s.run.p.log.LogAttrs(s.run.hardCtx, slog.LevelWarn,
 			"changes were dead-lettered: their keys are quarantined until a redrive",
@@ -294,6 +298,6 @@ const (
 	classPlan        = "plan"
 	classWrite       = "write"
 	classPanic       = "panic"
-	classHeld        = "held"        // MaxHold passed
+	classExpired     = "held"        // MaxHold passed; the value is stored
 	classQuarantined = "quarantined" // its key has an earlier letter
 )

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// queuedDelivery is a delivery inside the pipeline. It is in the arena of its page until it is finished or cloned,
-// because planners take its address.
+// queuedDelivery is a delivery inside the pipeline. It stays in the arena of its page, where its plan is too, until it
+// is finished or cloned.
 type queuedDelivery struct {
 	Delivery  // with its plan; a Write receives a copy
 	page      *inflightPage
@@ -74,16 +74,26 @@ func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
 // queue has the deliveries of a sink that are in no lane yet, in the order of the source.
 type queue struct {
 	chunks []chunk
-	n      int   // deliveries
+	count  int   // deliveries
 	bytes  int64 // size of their records
 }
 
 func (q *queue) push(deliveries []queuedDelivery, at time.Time) {
 	c := newChunk(deliveries, at)
 	q.chunks = append(q.chunks, c)
-	q.n += c.n
+	q.count += c.count
 	q.bytes += c.bytes
 }
+
+// markDue makes the first n chunks due.
+func (q *queue) markDue(n int) {
+	for i := n - 1; i >= 0 && !q.chunks[i].due; i-- {
+		q.chunks[i].due = true
+	}
+}
+
+// startsDue reports whether the first chunk is due. It returns false if the queue is empty.
+func (q *queue) startsDue() bool { return q.count > 0 && q.chunks[0].due }
 
 // takeChunks removes the first n chunks.
 func (q *queue) takeChunks(n int) []chunk {
@@ -91,7 +101,7 @@ func (q *queue) takeChunks(n int) []chunk {
 	clear(q.chunks[:n])
 	q.chunks = q.chunks[n:]
 	for i := range taken {
-		q.n -= taken[i].n
+		q.count -= taken[i].count
 		q.bytes -= taken[i].bytes
 	}
 	return taken
@@ -101,7 +111,7 @@ func (q *queue) takeChunks(n int) []chunk {
 func (q *queue) pushFront(chunks []chunk) {
 	q.chunks = slices.Concat(chunks, q.chunks)
 	for i := range chunks {
-		q.n += chunks[i].n
+		q.count += chunks[i].count
 		q.bytes += chunks[i].bytes
 	}
 }
@@ -110,7 +120,13 @@ func (q *queue) pushFront(chunks []chunk) {
 func (q *queue) first() *queuedDelivery { return &q.chunks[0].deliveries[0] }
 
 // startsPacked reports whether the first chunk is packed. It returns false if the queue is empty.
-func (q *queue) startsPacked() bool { return q.n > 0 && q.chunks[0].packed != nil }
+func (q *queue) startsPacked() bool { return q.count > 0 && q.chunks[0].packed != nil }
+
+// startsUnpacked reports whether the first chunk is not packed, and due or not as demanded. It returns false if the
+// queue is empty.
+func (q *queue) startsUnpacked(due bool) bool {
+	return q.count > 0 && q.chunks[0].packed == nil && q.chunks[0].due == due
+}
 
 // oldestAt returns when the oldest delivery was added. The queue must not be empty.
 func (q *queue) oldestAt() time.Time { return q.chunks[0].addedAt }
@@ -120,13 +136,13 @@ func (q *queue) pop() *queuedDelivery {
 	c := &q.chunks[0]
 	delivery := &c.deliveries[0]
 	c.deliveries = c.deliveries[1:]
-	c.n--
+	c.count--
 	c.bytes -= delivery.size
-	if c.n == 0 {
+	if c.count == 0 {
 		q.chunks[0] = chunk{}
 		q.chunks = q.chunks[1:]
 	}
-	q.n--
+	q.count--
 	q.bytes -= delivery.size
 	return delivery
 }
@@ -134,18 +150,19 @@ func (q *queue) pop() *queuedDelivery {
 // chunk has the deliveries of one page that wait in a queue.
 type chunk struct {
 	page       *inflightPage
-	n          int              // deliveries
+	count      int              // deliveries
 	bytes      int64            // size of their records
 	deliveries []queuedDelivery // nil if the chunk is packed
 	packed     *packed          // nil if the chunk is not packed
 	addedAt    time.Time
+	due        bool // its deliveries do not wait for a full batch; then the chunks before it are due too
 }
 
 // pinsPage reports whether the deliveries refer to the memory of their page.
 func (c *chunk) pinsPage() bool { return c.packed == nil && !c.deliveries[0].cloned }
 
 func newChunk(deliveries []queuedDelivery, at time.Time) chunk {
-	c := chunk{page: deliveries[0].page, n: len(deliveries), deliveries: deliveries, addedAt: at}
+	c := chunk{page: deliveries[0].page, count: len(deliveries), deliveries: deliveries, addedAt: at}
 	for i := range deliveries {
 		c.bytes += deliveries[i].size
 	}

@@ -20,26 +20,26 @@ const (
 	deniedApart = 90 * time.Second
 )
 
-// RefusalTracker decides whether a refused call ([Denied]) is tried again. It covers calls of one kind. If no call of
-// that kind ever worked, the configuration is wrong, and a refusal is fatal at once. Otherwise a refusal is transient.
-// It becomes fatal when one right was refused for [DeniedFor], or when no call succeeded for that long. The zero
-// RefusalTracker has seen no call. It is safe for concurrent use.
-type RefusalTracker struct {
+// DenialTracker decides whether a denied call ([Denied]) is tried again. It covers calls of one kind. If no call of
+// that kind ever worked, the configuration is wrong, and a denial is fatal at once. Otherwise a denial is transient. It
+// becomes fatal when one right was denied for [DeniedFor], or when no call succeeded for that long. The zero
+// DenialTracker has seen no call. It is safe for concurrent use.
+type DenialTracker struct {
 	mu        sync.Mutex
-	hasWorked bool                     // a call has succeeded, or a part of one
-	periods   map[string]refusalPeriod // by right (see rightOf)
+	hasWorked bool                    // a call has succeeded, or a part of one
+	periods   map[string]denialPeriod // by right (see rightOf)
 }
 
-// anyRight is the key in RefusalTracker.periods for the period in which no call succeeded. A success ends this period,
+// anyRight is the key in DenialTracker.periods for the period in which no call succeeded. A success ends this period,
 // whatever right the call needed.
 const anyRight = ""
 
-// refusalPeriod has the times of the first and of the last refusal of a period.
-type refusalPeriod struct{ first, last time.Time }
+// denialPeriod has the times of the first and of the last denial of a period.
+type denialPeriod struct{ first, last time.Time }
 
 // Classify receives the result of each call, also nil, and returns the error that the caller must handle. It makes a
-// refusal transient or fatal, and returns other errors unchanged. A success ends all periods of refusals.
-func (t *RefusalTracker) Classify(err error) error {
+// denial transient or fatal, and returns other errors unchanged. A success ends all periods of denials.
+func (t *DenialTracker) Classify(err error) error {
 	if err == nil {
 		t.succeeded()
 		return nil
@@ -47,13 +47,13 @@ func (t *RefusalTracker) Classify(err error) error {
 	if !IsDenied(err) {
 		return err // another error does not show that the call is allowed
 	}
-	return t.noteRefusal(err)
+	return t.noteDenial(err)
 }
 
-// classifyAll is Classify for a Write, which has an error for each delivery. It replaces refusals in errs. Deliveries
+// classifyAll is Classify for a Write, which has an error for each delivery. It replaces denials in errs. Deliveries
 // can need different rights, so the success of one delivery does not end the period of a single right. The period of a
-// right ends when no refusal came for deniedApart, because each refused delivery is retried sooner.
-func (t *RefusalTracker) classifyAll(batchErr error, errs []error) error {
+// right ends when no denial came for deniedApart.
+func (t *DenialTracker) classifyAll(batchErr error, errs []error) error {
 	if batchErr != nil {
 		return t.Classify(batchErr)
 	}
@@ -62,38 +62,38 @@ func (t *RefusalTracker) classifyAll(batchErr error, errs []error) error {
 	}
 	for i, err := range errs {
 		if err != nil && IsDenied(err) {
-			errs[i] = t.noteRefusal(err)
+			errs[i] = t.noteDenial(err)
 		}
 	}
 	return nil
 }
 
 // succeeded notes that a whole call succeeded.
-func (t *RefusalTracker) succeeded() {
+func (t *DenialTracker) succeeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hasWorked = true
 	clear(t.periods)
 }
 
-// partSucceeded notes that a part of a call succeeded. It keeps the periods of single rights, because the refused parts
+// partSucceeded notes that a part of a call succeeded. It keeps the periods of single rights, because the denied parts
 // can need other rights.
-func (t *RefusalTracker) partSucceeded() {
+func (t *DenialTracker) partSucceeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hasWorked = true
 	delete(t.periods, anyRight)
 }
 
-// noteRefusal notes a refusal, and returns it as a transient or a fatal error.
-func (t *RefusalTracker) noteRefusal(err error) error {
+// noteDenial notes a denial, and returns it as a transient or a fatal error.
+func (t *DenialTracker) noteDenial(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.hasWorked {
 		return err
 	}
 	now := time.Now()
-	maps.DeleteFunc(t.periods, func(_ string, period refusalPeriod) bool { return now.Sub(period.last) > deniedApart })
+	maps.DeleteFunc(t.periods, func(_ string, period denialPeriod) bool { return now.Sub(period.last) > deniedApart })
 	longest := max(t.extendPeriod(anyRight, now), t.extendPeriod(rightOf(err), now))
 	if longest >= DeniedFor {
 		return Fatal(&deniedError{longest, err})
@@ -101,10 +101,10 @@ func (t *RefusalTracker) noteRefusal(err error) error {
 	return Transient(err)
 }
 
-// extendPeriod extends the period of refusals of a right, or begins one. It returns how long the period has lasted.
-func (t *RefusalTracker) extendPeriod(right string, now time.Time) time.Duration {
+// extendPeriod extends the period of denials of a right, or begins one. It returns how long the period has lasted.
+func (t *DenialTracker) extendPeriod(right string, now time.Time) time.Duration {
 	if t.periods == nil {
-		t.periods = map[string]refusalPeriod{}
+		t.periods = map[string]denialPeriod{}
 	}
 	period, hasBegun := t.periods[right]
 	if !hasBegun {
@@ -115,8 +115,8 @@ func (t *RefusalTracker) extendPeriod(right string, now time.Time) time.Duration
 	return now.Sub(period.first)
 }
 
-// rightOf returns a text that identifies the refused right: the redacted text of the error inside [Denied]. Two
-// refusals of one right have the same text.
+// rightOf returns a text that identifies the denied right: the redacted text of the error inside [Denied]. Two denials
+// of one right have the same text.
 func rightOf(err error) string {
 	if m, ok := errors.AsType[*classifiedError](err); ok {
 		err = m.error
@@ -124,14 +124,14 @@ func rightOf(err error) string {
 	return redact.LogText(err)
 }
 
-// deniedError is a refusal that lasted for DeniedFor.
+// deniedError is a denial that lasted for DeniedFor.
 type deniedError struct {
-	refused time.Duration
-	err     error
+	lasted time.Duration
+	err    error
 }
 
 func (e *deniedError) prefix() string {
-	return fmt.Sprintf("refused for %v, though calls of its kind worked before: ", e.refused.Round(time.Second))
+	return fmt.Sprintf("refused for %v, though calls of its kind worked before: ", e.lasted.Round(time.Second))
 }
 
 func (e *deniedError) Error() string    { return e.prefix() + e.err.Error() }

@@ -17,7 +17,7 @@ import (
 var errRefused = Denied(errors.New("AccessDenied (allow dynamodb:PutItem)"))
 
 // If a call that worked before is refused, the run waits for five minutes, whichever call it is. A call that never
-// worked points to a wrong configuration, and its refusal ends the run at once.
+// worked points to a wrong configuration, and its denial ends the run at once.
 func TestDenied_OneRuleForAllCalls(t *testing.T) {
 	type world struct {
 		s *recorder

@@ -26,14 +26,14 @@ const (
 // heldGroup identifies a group: the partitions that one line of the log is about.
 type heldGroup struct{ sink, reason string }
 
-// heldByMemory is the reason of a group that stands for both HeldByShare and HeldByMemory. A partition can change
+// memoryGroup is the reason of a group that stands for both HeldByShare and HeldByMemory. A partition can change
 // between these two reasons while it waits.
-const heldByMemory = "memory"
+const memoryGroup = "memory"
 
 // logGroup returns the group that h belongs to in the log.
 func logGroup(h HeldBack) heldGroup {
 	if h.Reason == HeldByShare || h.Reason == HeldByMemory {
-		return heldGroup{h.Sink, heldByMemory}
+		return heldGroup{h.Sink, memoryGroup}
 	}
 	return heldGroup{h.Sink, h.Reason}
 }
@@ -163,7 +163,7 @@ func (r *run) heldBackLogDelay(g heldGroup) time.Duration {
 // heldBackLevel returns the level of a group's line. It is LevelInfo if memory is the reason and the sink has written
 // lately: such a sink is slow, not down. Otherwise it is LevelWarn.
 func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
-	if g.reason != heldByMemory {
+	if g.reason != memoryGroup {
 		return slog.LevelWarn
 	}
 	for _, rt := range r.p.routes {
@@ -188,7 +188,7 @@ func (t *telemetry) observeHeldBack(p *Pipeline, k *instrument.Maker) {
 			groups[g] = append(groups[g], h)
 		}
 		for g, held := range groups {
-			attrs := []attribute.KeyValue{t.name, attribute.String("reason", g.reason)}
+			attrs := []attribute.KeyValue{t.pipelineAttr, attribute.String("reason", g.reason)}
 			if g.sink != "" {
 				attrs = append(attrs, attribute.String("sink", g.sink))
 			}

@@ -22,8 +22,8 @@ type HeldBack struct {
 	Partition string
 
 	// Sink is the sink that the partition waits for. For HeldByShare and HeldByMemory it is the sink with most of the
-	// partition's deliveries. It is "" if the partition waits for dead letters to be stored. With HeldByBackoff, these
-	// are the dead letters of records that cannot be decoded; with HeldByWriting, any dead letters.
+	// partition's deliveries. It is "" if the partition waits for dead letters to be stored: with HeldByBackoff those of
+	// records that cannot be decoded, with HeldByWriting any.
 	Sink   string
 	Reason string // one of the constants HeldBy...
 
@@ -78,7 +78,7 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	}
 	scan := heldBackScan{run: r, now: now, schedulers: waits, reasons: make(map[heldKey]heldSpan)}
 	for _, part := range r.partitions {
-		share := r.bounds.shares[part.name]
+		share := r.memory.shares[part.name]
 		if share != nil && !part.state.isRevoked() { // a page of it was read
 			scan.addPartition(part, share)
 		}
@@ -104,7 +104,7 @@ func (h *heldBackScan) withRecent(earlier map[heldKey]heldSpan) map[heldKey]held
 
 // addPartition adds the reasons of one partition.
 func (h *heldBackScan) addPartition(part *partition, share *share) {
-	isMemoryFull := h.run.bounds.waiting && h.run.bounds.isFull()
+	isMemoryFull := h.run.memory.waiting && h.run.memory.isFull()
 	switch {
 	case share.paused:
 		h.add(part, h.mainSink(part), HeldByShare, h.firstSeen(part, heldKey{partition: part.name}))
@@ -146,7 +146,7 @@ func (h *heldBackScan) addBackoff(part *partition, sink string) {
 }
 
 func (h *heldBackScan) add(part *partition, sink, reason string, since time.Time) {
-	bytes := h.run.bounds.shares[part.name].used.bytes
+	bytes := h.run.memory.shares[part.name].used.bytes
 	h.found = append(h.found, HeldBack{part.name, sink, reason, since, bytes})
 }
 
@@ -175,7 +175,7 @@ func lastsLong(began, now time.Time) bool {
 func (h *heldBackScan) mainSink(part *partition) string {
 	ofPartition := func(w schedulerWaits) int64 {
 		if waits := w.byPartition[part]; waits != nil {
-			return waits.n
+			return waits.deliveries
 		}
 		return 0
 	}
@@ -202,11 +202,11 @@ type schedulerWaits struct {
 
 // partitionWaits describes the deliveries of one partition that wait for one sink.
 type partitionWaits struct {
-	n       int64     // number of deliveries
-	backoff bool      // some deliveries failed, and are tried again
-	filling time.Time // since when the oldest delivery waits for its batch to fill; zero: no delivery waits
-	writing time.Time // start of the oldest Write that a delivery waits for; zero: no delivery waits
-	letters time.Time // start of a Put of dead letters that has not failed; zero: there is no such Put
+	deliveries int64     // number of deliveries
+	backoff    bool      // some deliveries failed, and are tried again
+	filling    time.Time // since when the oldest delivery waits for its batch to fill; zero: no delivery waits
+	writing    time.Time // start of the oldest Write that a delivery waits for; zero: no delivery waits
+	letters    time.Time // start of a Put of dead letters that has not failed; zero: there is no such Put
 }
 
 // countWaits counts the waiting deliveries of the scheduler.
@@ -219,7 +219,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 	isFilling := s.isFilling(now)
 	for i := range s.ready.chunks {
 		c := &s.ready.chunks[i]
-		added := partitionWaits{n: int64(c.n)}
+		added := partitionWaits{deliveries: int64(c.count)}
 		if isFilling {
 			added.filling = c.addedAt
 		} else {
@@ -228,25 +228,32 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 		waits.add(c.page.partition, added)
 	}
 	for i := range s.keptPacked {
-		waits.add(s.keptPacked[i].page.partition, partitionWaits{n: int64(s.keptPacked[i].n)})
+		waits.add(s.keptPacked[i].page.partition, partitionWaits{deliveries: int64(s.keptPacked[i].count)})
 	}
 	s.countLanes(&waits, busySince)
 	for _, b := range s.writing {
-		for _, delivery := range b.deliveries {
-			waits.add(delivery.page.partition, partitionWaits{n: 1, backoff: delivery.lane.attempt > 0, writing: b.formedAt})
-		}
-		for i := range b.chunks {
-			waits.add(b.chunks[i].page.partition, partitionWaits{n: int64(b.chunks[i].n), writing: b.formedAt})
-		}
+		b.countWaits(&waits)
 	}
 	s.countDeadLetters(&waits)
 	return waits
 }
 
+// countWaits counts the deliveries of a batch that is being written.
+func (b *batch) countWaits(waits *schedulerWaits) {
+	for _, delivery := range b.deliveries {
+		isRetry := delivery.lane.attempt > 0
+		waits.add(delivery.page.partition, partitionWaits{deliveries: 1, backoff: isRetry, writing: b.formedAt})
+	}
+	for i := range b.chunks {
+		added := partitionWaits{deliveries: int64(b.chunks[i].count), writing: b.formedAt}
+		waits.add(b.chunks[i].page.partition, added)
+	}
+}
+
 // countLanes counts the deliveries that wait in lanes.
 func (s *scheduler) countLanes(waits *schedulerWaits, busySince time.Time) {
 	for lane := range s.lanes.all() {
-		added := partitionWaits{n: 1, backoff: lane.attempt > 0 || s.waitsLong(lane)}
+		added := partitionWaits{deliveries: 1, backoff: lane.attempt > 0 || s.waitsLong(lane)}
 		switch lane.state {
 		case writing:
 			added.writing = lane.batch.formedAt
@@ -262,7 +269,7 @@ func (s *scheduler) countLanes(waits *schedulerWaits, busySince time.Time) {
 // countDeadLetters counts the failed deliveries that are not stored as dead letters yet.
 func (s *scheduler) countDeadLetters(waits *schedulerWaits) {
 	q := &s.deadLetters
-	added := partitionWaits{n: 1, backoff: q.failing}
+	added := partitionWaits{deliveries: 1, backoff: q.failing}
 	if !q.failing && q.putting != nil {
 		added.letters = q.putSince
 	}
@@ -273,8 +280,8 @@ func (s *scheduler) countDeadLetters(waits *schedulerWaits) {
 	}
 }
 
-// busySince returns the time since which no Write can start, because Concurrency is reached. It returns zero if a Write
-// can start.
+// busySince returns when the Write began that took the last free place of Concurrency: since then no Write can start.
+// It returns zero if a Write can start.
 func (s *scheduler) busySince() (since time.Time) {
 	if len(s.writing) < s.route.Concurrency {
 		return time.Time{}
@@ -293,7 +300,7 @@ func (w *schedulerWaits) add(part *partition, added partitionWaits) {
 		waits = new(partitionWaits)
 		w.byPartition[part] = waits
 	}
-	waits.n += added.n
+	waits.deliveries += added.deliveries
 	waits.backoff = waits.backoff || added.backoff
 	if waits.filling.IsZero() {
 		waits.filling = added.filling

@@ -7,19 +7,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// bounds limits the memory in flight, in bytes and in changes. It counts the pages that a delivery pins (whose memory
-// the delivery needs), the deliveries of these pages, and cloned changes. The source is read while less than the limit
-// is used. So a page larger than the limit passes alone.
+// memoryLimit limits the memory in flight, in bytes and in changes. It counts the pages that a delivery pins (whose
+// memory the delivery needs), the deliveries of these pages, and cloned changes. The source is read while less than the
+// limit is used. So a page larger than the limit passes alone.
 //
 // If the source is a [Pauser], a partition is paused while little memory is left and the partition uses more than its
-// share. So partitions that use little are read first. The limit is divided among the partitions that use memory. A
-// partition that is alone is paused too. Otherwise a shard that is listed later would find no memory if no change of
-// the first partition can be written. The last page of a paused partition may use the rest of the memory. The limit is
-// then raised a little, so that the other partitions still find memory.
+// share. So partitions that use little are read first. The limit is divided among the partitions that use memory. One
+// partition alone is paused as well, so that memory is left for a shard that is listed later. A page that was read is
+// never refused, so a paused partition can fill the memory. Then the limit is raised for the other partitions.
 //
-// Pipeline.mu guards bounds.
-type bounds struct {
+// Pipeline.mu guards a memoryLimit.
+type memoryLimit struct {
 	limit       amount
+	raisedLimit amount // the limit while paused partitions use memory
+	usable      amount // the part of limit for partitions that use more than their share
+	spare       amount // the rest of limit
+	clones      quota
 	pauser      bool // the source is a Pauser
 	used        amount
 	cloned      amount        // the part of used that clones use
@@ -76,108 +79,111 @@ type share struct {
 	paused bool
 }
 
-func newBounds(maxBytes int64, maxChanges int, pauser bool) *bounds {
-	return &bounds{limit: amount{maxBytes, int64(maxChanges)}, pauser: pauser, hasRoom: make(chan struct{}, 1),
+func newMemoryLimit(maxBytes int64, maxChanges int, pauser bool) *memoryLimit {
+	m := &memoryLimit{limit: amount{maxBytes, int64(maxChanges)}, pauser: pauser, hasRoom: make(chan struct{}, 1),
 		shares: map[string]*share{}}
+	m.spare = m.limit.dividedBy(spareDivisor)
+	m.usable = m.limit.minus(m.spare)
+	m.raisedLimit = m.limit
+	m.raisedLimit.add(m.limit.dividedBy(extraDivisor))
+	clonable := m.limit.dividedBy(clonedDivisor)
+	m.clones = quota{all: clonable, share: clonable.dividedBy(maxShares)}
+	return m
 }
 
 // acquire adds to the memory in flight, even above the limit: the limit stops the reader, not a page that was read.
-func (b *bounds) acquire(partition string, a amount) { b.add(partition, a, amount{}) }
+func (m *memoryLimit) acquire(partition string, a amount) { m.add(partition, a, amount{}) }
 
 // release undoes acquire.
-func (b *bounds) release(partition string, a amount) {
-	b.add(partition, amount{-a.bytes, -a.changes}, amount{})
+func (m *memoryLimit) release(partition string, a amount) {
+	m.add(partition, amount{}.minus(a), amount{})
 }
 
 // takeClones is acquire for cloned changes.
-func (b *bounds) takeClones(partition string, a amount) { b.add(partition, a, a) }
+func (m *memoryLimit) takeClones(partition string, a amount) { m.add(partition, a, a) }
 
 // releaseClones undoes takeClones.
-func (b *bounds) releaseClones(partition string, a amount) {
-	a = amount{-a.bytes, -a.changes}
-	b.add(partition, a, a)
+func (m *memoryLimit) releaseClones(partition string, a amount) {
+	m.takeClones(partition, amount{}.minus(a))
 }
 
 // add adds to the memory in flight of a partition. cloned is the part of used that clones use.
-func (b *bounds) add(partition string, used, cloned amount) {
-	s := b.shares[partition]
+func (m *memoryLimit) add(partition string, used, cloned amount) {
+	s := m.shares[partition]
 	if s == nil {
 		s = &share{name: partition}
-		b.shares[partition] = s
+		m.shares[partition] = s
 	}
 	wasUsing := s.used != amount{}
-	b.used.add(used)
-	b.cloned.add(cloned)
+	m.used.add(used)
+	m.cloned.add(cloned)
 	s.used.add(used)
 	s.cloned.add(cloned)
 	if s.paused {
-		b.usedPaused.add(used)
+		m.usedPaused.add(used)
 	}
 
 	isUsing := s.used != amount{}
 	if isUsing && !wasUsing {
-		b.usingShares++
+		m.usingShares++
 	}
 	if wasUsing && !isUsing {
-		b.usingShares--
+		m.usingShares--
 	}
 
-	if b.pauser {
-		b.pauseOrResume(s)
+	if m.pauser {
+		m.pauseOrResume(s)
 	}
 	if used.bytes < 0 || used.changes < 0 {
-		b.resume()
-		b.wakeReader()
+		m.resume()
+		m.wakeReader()
 	}
 }
 
 // wakeReader wakes the reader if it waits for memory and there is some again.
-func (b *bounds) wakeReader() {
-	if !b.waiting || b.isFull() {
+func (m *memoryLimit) wakeReader() {
+	if !m.waiting || m.isFull() {
 		return
 	}
 	select {
-	case b.hasRoom <- struct{}{}:
+	case m.hasRoom <- struct{}{}:
 	default: // it was woken already
 	}
 }
 
 // pauseOrResume pauses a partition if it takes too much memory. It resumes a paused partition that no longer takes too
 // much.
-func (b *bounds) pauseOrResume(s *share) {
-	paused := b.takesTooMuch(s)
+func (m *memoryLimit) pauseOrResume(s *share) {
+	paused := m.takesTooMuch(s)
 	if paused == s.paused {
 		return
 	}
 	s.paused = paused
-	b.pauseCalls = append(b.pauseCalls, pauseCall{s.name, paused})
+	m.pauseCalls = append(m.pauseCalls, pauseCall{s.name, paused})
 	if paused {
-		b.paused = append(b.paused, s)
-		b.usedPaused.add(s.used)
+		m.paused = append(m.paused, s)
+		m.usedPaused.add(s.used)
 		return
 	}
-	b.usedPaused = b.usedPaused.minus(s.used)
-	i := slices.Index(b.paused, s)
-	b.paused = slices.Delete(b.paused, i, i+1)
+	m.usedPaused = m.usedPaused.minus(s.used)
+	i := slices.Index(m.paused, s)
+	m.paused = slices.Delete(m.paused, i, i+1)
 }
 
 // resume resumes the paused partitions that can be read again. There are few paused partitions, because each uses a
 // share.
-func (b *bounds) resume() {
-	for i := len(b.paused) - 1; i >= 0; i-- {
-		b.pauseOrResume(b.paused[i])
+func (m *memoryLimit) resume() {
+	for i := len(m.paused) - 1; i >= 0; i-- {
+		m.pauseOrResume(m.paused[i])
 	}
 }
 
 // takesTooMuch reports whether a partition must be paused. It must if it uses more than its share and little memory is
 // left. It also must if clones use more than half of the limit, and the partition has more than a few of them.
-func (b *bounds) takesTooMuch(s *share) bool {
-	clonable := b.limit.dividedBy(clonedDivisor)
-	forClones := quota{all: clonable, share: clonable.dividedBy(maxShares)}
-	usable := b.limit.minus(b.limit.dividedBy(spareDivisor))
-	shareCount := max(1, min(b.usingShares, maxShares))
-	forAll := quota{all: usable, share: usable.dividedBy(int64(shareCount))}
-	return forClones.isExceeded(b.cloned, s.cloned) || forAll.isExceeded(b.used, s.used)
+func (m *memoryLimit) takesTooMuch(s *share) bool {
+	shareCount := max(1, min(m.usingShares, maxShares))
+	forAll := quota{all: m.usable, share: m.usable.dividedBy(int64(shareCount))}
+	return m.clones.isExceeded(m.cloned, s.cloned) || forAll.isExceeded(m.used, s.used)
 }
 
 // quota is how much memory all partitions can use together before a partition that uses more than a share is paused.
@@ -192,34 +198,31 @@ func (q quota) isExceeded(all, partition amount) bool {
 }
 
 // isPaused reports whether a partition is paused.
-func (b *bounds) isPaused(partition string) bool {
-	s := b.shares[partition]
+func (m *memoryLimit) isPaused(partition string) bool {
+	s := m.shares[partition]
 	return s != nil && s.paused
 }
 
 // dropUnused drops the share of a partition if it uses no memory.
-func (b *bounds) dropUnused(partition string) {
-	s := b.shares[partition]
+func (m *memoryLimit) dropUnused(partition string) {
+	s := m.shares[partition]
 	if s == nil || s.used != (amount{}) {
 		return
 	}
-	delete(b.shares, partition)
-	b.resume()
+	delete(m.shares, partition)
+	m.resume()
 }
 
 // isFull reports whether so much memory is used that the source must not be read.
-func (b *bounds) isFull() bool {
-	if !b.used.atLeast(b.limit) {
+func (m *memoryLimit) isFull() bool {
+	if !m.used.atLeast(m.limit) {
 		return false
 	}
-	if len(b.paused) == 0 {
+	if len(m.paused) == 0 {
 		return true
 	}
-	raisedLimit := b.limit
-	raisedLimit.add(b.limit.dividedBy(extraDivisor))
-	spare := b.limit.dividedBy(spareDivisor)
-	usedByOthers := b.used.minus(b.usedPaused)
-	return usedByOthers.atLeast(spare) || b.used.atLeast(raisedLimit)
+	usedByOthers := m.used.minus(m.usedPaused)
+	return usedByOthers.atLeast(m.spare) || m.used.atLeast(m.raisedLimit)
 }
 
 // atLeast reports whether a is at least limit, in bytes or in changes.
@@ -236,15 +239,15 @@ const (
 	stalled               // the reader waits, and nothing moves
 )
 
-// currentPressure returns the current pressure. moving is run.moving. The result is somePressure only if the source is
-// a [Pauser]. somePressure depends on time and changes how batches are formed; with any other source, batches depend on
-// the input alone.
-func (b *bounds) currentPressure(moving int) pressure {
-	isReaderBlocked := b.waiting && b.isFull()
+// currentPressure returns the current pressure. moving is run.moving. It returns somePressure only with a [Pauser]:
+// somePressure depends on time and changes how batches are formed, and without a Pauser they must depend on the input
+// alone.
+func (m *memoryLimit) currentPressure(moving int) pressure {
+	isReaderBlocked := m.waiting && m.isFull()
 	if isReaderBlocked && moving == 0 {
 		return stalled
 	}
-	if b.pauser && (isReaderBlocked || len(b.paused) > 0) {
+	if m.pauser && (isReaderBlocked || len(m.paused) > 0) {
 		return somePressure
 	}
 	return noPressure
@@ -252,9 +255,10 @@ func (b *bounds) currentPressure(moving int) pressure {
 
 // isMostlyFilling reports whether filling, the memory of batches that wait to be full, is at least half of the memory
 // in flight. At least half of the memory of one paused partition is enough too. The memory in flight is counted without
-// clones. filling is given by partition, and can include clones.
-func (b *bounds) isMostlyFilling(filling map[string]amount) bool {
-	for _, s := range b.paused {
+// clones, because most clones are retries, which wait for no other change. filling is given by partition, and can
+// include clones.
+func (m *memoryLimit) isMostlyFilling(filling map[string]amount) bool {
+	for _, s := range m.paused {
 		if filling[s.name].atLeastHalfOf(s.used.minus(s.cloned)) {
 			return true
 		}
@@ -263,7 +267,7 @@ func (b *bounds) isMostlyFilling(filling map[string]amount) bool {
 	for _, a := range filling {
 		all.add(a)
 	}
-	return all.atLeastHalfOf(b.used.minus(b.cloned))
+	return all.atLeastHalfOf(m.used.minus(m.cloned))
 }
 
 // pinnedBytes returns the memory of a page: its input and, once it is decoded, its changes. The index of the changes'

@@ -327,11 +327,11 @@ func TestBounds_RevokedPartitionHasNoShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
 		p, src, _, stop := running(t, &recorder{}, []*Page{pageOf(n, "p", 1, "a"), pageOf(n, "q", 1, "b")})
-		if shares := len(p.run.bounds.shares); shares != 2 {
+		if shares := len(p.run.memory.shares); shares != 2 {
 			t.Errorf("%d shares of 2 partitions", shares)
 		}
 		src.control.Revoke(errTaken, "p")
-		if shares := len(p.run.bounds.shares); shares != 1 {
+		if shares := len(p.run.memory.shares); shares != 1 {
 			t.Errorf("%d shares after one was revoked", shares)
 		}
 		if err := stop(); err != nil {
@@ -346,27 +346,27 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 	const kb, most = 1 << 10, 64 << 20
 	for _, c := range []struct {
 		name string
-		fill func(b *bounds)
+		fill func(b *memoryLimit)
 		add  amount // taken by busy
 		want bool   // whether busy is paused
 	}{
-		{"alone", func(*bounds) {}, amount{most - 5<<20, 1000}, false},
-		{"alone and nearly full", func(*bounds) {}, amount{most - 3<<20, 1000}, true},
-		{"two, and room", func(b *bounds) { b.acquire("other", amount{20 << 20, 1}) }, amount{35 << 20, 1}, false},
-		{"two, nearly full", func(b *bounds) { b.acquire("other", amount{20 << 20, 1}) }, amount{41 << 20, 1}, true},
-		{"two, nearly full, and the smaller", func(b *bounds) { b.acquire("other", amount{41 << 20, 1}) }, amount{20 << 20, 1}, false},
-		{"many that hold little", func(b *bounds) {
+		{"alone", func(*memoryLimit) {}, amount{most - 5<<20, 1000}, false},
+		{"alone and nearly full", func(*memoryLimit) {}, amount{most - 3<<20, 1000}, true},
+		{"two, and room", func(b *memoryLimit) { b.acquire("other", amount{20 << 20, 1}) }, amount{35 << 20, 1}, false},
+		{"two, nearly full", func(b *memoryLimit) { b.acquire("other", amount{20 << 20, 1}) }, amount{41 << 20, 1}, true},
+		{"two, nearly full, and the smaller", func(b *memoryLimit) { b.acquire("other", amount{41 << 20, 1}) }, amount{20 << 20, 1}, false},
+		{"many that hold little", func(b *memoryLimit) {
 			for i := range 5000 {
 				b.acquire(fmt.Sprint(i), amount{kb, 1})
 			}
 		}, amount{50 << 20, 1000}, false},
-		{"half of it is cloned by another", func(b *bounds) {
+		{"half of it is cloned by another", func(b *memoryLimit) {
 			for range 33 {
 				b.takeClones("other", amount{1 << 20, 1})
 			}
 		}, amount{1 << 20, 1}, false},
 	} {
-		b := newBounds(most, 64_000, true)
+		b := newMemoryLimit(most, 64_000, true)
 		for i := range 10_000 {
 			b.acquire(fmt.Sprint(i), amount{100, 1})
 			b.release(fmt.Sprint(i), amount{100, 1})
@@ -385,7 +385,7 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 
 // A partition whose changes fail is paused once these changes take more than half of the bounds.
 func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
-	b := newBounds(64<<20, 64_000, true)
+	b := newMemoryLimit(64<<20, 64_000, true)
 	b.acquire("other", amount{1, 1})
 	for range 32 {
 		b.takeClones("ill", amount{1 << 20, 1})
@@ -404,7 +404,7 @@ func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
 }
 
 // pausedNow returns the argument of the last call of Pause for a partition.
-func pausedNow(b *bounds, partition string) (paused bool) {
+func pausedNow(b *memoryLimit, partition string) (paused bool) {
 	for _, p := range b.pauseCalls {
 		if p.partition == partition {
 			paused = p.paused
@@ -417,5 +417,5 @@ func pausedNow(b *bounds, partition string) (paused bool) {
 func inFlight(r *run) amount {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()
-	return r.bounds.used
+	return r.memory.used
 }

@@ -10,28 +10,38 @@ import (
 // lane keeps the order of the changes of one key at one sink. A key has a lane only while one of its changes is in a
 // batch, has failed, or waits. So keys without unfinished changes cost nothing.
 type lane struct {
-	key   item.Key
-	hash  uint64
-	next  *lane // the next lane of a chain of laneSet
-	state laneState
-	queue deliveryList // waiting changes in order; changes that failed and are tried again are first
-	batch *batch       // the batch that has changes of the key; nil if there is none
-
-	letters int // number of changes whose dead letters are not durable
+	key           item.Key
+	hash          uint64
+	next          *lane // the next lane of a chain of laneSet
+	state         laneState
+	quarantined   bool // the key is in quarantine: its changes in the batch are not written
+	failedInBatch bool // a change of the batch that was written alone failed: the later ones are not tried
+	// hasFailed reports, within one step, that a change of the batch failed and is tried again.
+	hasFailed bool
 	// quarantinesRest reports, within one step, that a dead letter quarantines the key: the queue becomes dead letters
 	// too.
 	quarantinesRest bool
+	letters         int          // number of changes whose dead letters are not durable
+	queue           deliveryList // waiting changes in order; changes that failed and are tried again are first
+	batch           *batch       // the batch that has changes of the key; nil if there is none
 
 	retryAt    time.Time     // when the first change is tried again
 	attempt    int           // number of failures since the last success
 	retries    deliveryList  // changes of the batch that are tried again; only within one step
-	serverWait time.Duration // the longest wait that the server requested
-	err        error         // the last transient failure
-	expiresAt  time.Time     // when the first change, which has failed, becomes a dead letter; zero: never. Not stored
+	serverWait time.Duration // the longest wait that the server requested; only within one step
+	err        error         // the last failure of the first change
+	expiresAt  time.Time     // when the first change, which has failed, becomes a dead letter; zero: never
+}
 
-	// skipped reports that the remaining changes of the key in a batch are not tried: the key is in quarantine, or an
-	// earlier change failed.
-	skipped bool
+// retry notes that a change of the batch failed with err and is tried again. The error of the lane is that of the first
+// such change.
+func (l *lane) retry(delivery *queuedDelivery, err error) {
+	if !l.hasFailed {
+		l.hasFailed, l.err = true, err
+	}
+	after, _ := Retryable(err)
+	l.serverWait = max(l.serverWait, after)
+	l.retries.push(delivery)
 }
 
 // laneState is what a key waits for at a sink.
@@ -47,8 +57,9 @@ type lane struct {
 //	writing        a change failed and is tried again                    parked; blocked if that cannot help; queued if
 //	                                                                     max_hold has passed: it then expires
 //	writing        a change failed permanently                           deadLettering or nacked
-//	writing        the batch was no attempt: a Write was cancelled for   queued
-//	               a revoked partition, or a plan failed
+//	writing        its changes were not tried, or the batch was no       queued
+//	               attempt: a Write was cancelled for a revoked
+//	               partition, or a plan failed
 //	writing        a hard stop                                           idle, with the changes still pending
 //	parked or      the backoff ends, or the failed change is revoked     queued
 //	blocked
@@ -113,7 +124,7 @@ func (h *heapOf[T]) Pop() any {
 // lane.
 type laneSet struct {
 	chains []*lane // the first lane of each chain; the number of chains is a power of two
-	n      int     // number of lanes
+	count  int     // number of lanes
 }
 
 const (
@@ -123,7 +134,7 @@ const (
 
 // find returns the lane of a key; nil if it has none.
 func (s *laneSet) find(hash uint64, key item.Key) *lane {
-	if s.n == 0 {
+	if s.count == 0 {
 		return nil
 	}
 	l := *s.chainOf(hash)
@@ -138,11 +149,11 @@ func (s *laneSet) chainOf(hash uint64) **lane { return &s.chains[hash&uint64(len
 
 // add inserts the lane of a key that has none.
 func (s *laneSet) add(l *lane) {
-	if s.n == len(s.chains) {
+	if s.count == len(s.chains) {
 		s.grow()
 	}
 	s.link(l)
-	s.n++
+	s.count++
 }
 
 func (s *laneSet) link(l *lane) {
@@ -170,8 +181,8 @@ func (s *laneSet) remove(l *lane) {
 		link = &(*link).next
 	}
 	*link, l.next = l.next, nil
-	s.n--
-	if s.n == 0 && len(s.chains) > maxIdleChains {
+	s.count--
+	if s.count == 0 && len(s.chains) > maxIdleChains {
 		// A backlog is over: the many chains that it needed are freed.
 		s.chains = nil
 	}

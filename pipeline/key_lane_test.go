@@ -110,8 +110,8 @@ func TestLaneSet(t *testing.T) {
 					t.Fatalf("it has a lane of %s that was dropped; it should have those of %v", l.key, slices.Sorted(maps.Keys(want)))
 				}
 			}
-			if set.n != len(want) || set.n > len(set.chains) {
-				t.Fatalf("it counts %d lanes in %d chains, want %d", set.n, len(set.chains), len(want))
+			if set.count != len(want) || set.count > len(set.chains) {
+				t.Fatalf("it counts %d lanes in %d chains, want %d", set.count, len(set.chains), len(want))
 			}
 		}
 	})

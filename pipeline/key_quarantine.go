@@ -36,15 +36,18 @@ var errQuarantined = &failure{classQuarantined,
 // any other failure, a redrive is safe there even if later changes were written, because the sink ignores older
 // versions.
 func (r *run) quarantines(rt *route, class string) bool {
-	return r.p.options.Quarantine != nil && rt.Suppress == "" && (!rt.guarded || class == classHeld || class == classQuarantined)
+	if r.p.options.Quarantine == nil || rt.Suppress != "" {
+		return false
+	}
+	return !rt.guarded || class == classExpired || class == classQuarantined
 }
 
-func (r *run) readQuarantine(ctx context.Context, sink string, keys []item.Key) (held []bool, err error) {
-	err = guard("quarantine", &r.p.refusals.quarantineRead, func() (err error) {
-		held, err = r.p.options.Quarantine.HasMarks(ctx, sink, keys)
+func (r *run) readQuarantine(ctx context.Context, sink string, keys []item.Key) (quarantined []bool, err error) {
+	err = guard("quarantine", &r.p.denials.quarantineRead, func() (err error) {
+		quarantined, err = r.p.options.Quarantine.HasMarks(ctx, sink, keys)
 		return err
 	})
-	return held, err
+	return quarantined, err
 }
 
 // quarantineKeys quarantines keys, and retries until that is durable. It returns false if ctx ends first.
@@ -54,7 +57,7 @@ func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, 
 	}
 	return r.retryUntilDone(ctx, "the quarantine of keys cannot be stored: their changes are blocked", len(keys),
 		func() error {
-			return guard("quarantine", &r.p.refusals.quarantineWrite,
+			return guard("quarantine", &r.p.denials.quarantineWrite,
 				func() error { return r.p.options.Quarantine.MarkKeys(ctx, sink, keys) })
 		}, failed)
 }
@@ -87,34 +90,33 @@ func (s *scheduler) afterKeyCheck(b *batch) {
 		return
 	}
 	for i, lane := range b.lanes {
-		lane.skipped = b.quarantined[i]
+		lane.quarantined = b.quarantined[i]
 	}
-	b.setAside()
+	b.skipForbidden()
 }
 
-// setAside moves some deliveries to the end, after deliveries[:n], because they must not be written. The key of such a
-// delivery is in quarantine, or its partition was revoked meanwhile.
-func (b *batch) setAside() {
+// skipForbidden moves some deliveries to the end, after deliveries[:count], because they must not be written. The key
+// of such a delivery is in quarantine, or its partition was revoked meanwhile.
+func (b *batch) skipForbidden() {
 	var skipped []*queuedDelivery
-	b.n = 0
+	written := b.deliveries[:0]
 	for _, delivery := range b.deliveries {
-		if delivery.lane.skipped || delivery.page.partition.state.isRevoked() {
+		if delivery.lane.quarantined || delivery.page.partition.state.isRevoked() {
 			skipped = append(skipped, delivery)
-			continue
+		} else {
+			written = append(written, delivery)
 		}
-		b.deliveries[b.n] = delivery
-		b.n++
 	}
-	copy(b.deliveries[b.n:], skipped)
-	skippedErrs := b.errs[b.n:]
+	b.count = len(written)
+	copy(b.deliveries[b.count:], skipped)
 	for i, delivery := range skipped {
-		skippedErrs[i] = errUntried
-		if delivery.lane.skipped {
-			delivery.fail, skippedErrs[i] = errQuarantined, errQuarantined.err
+		b.errs[b.count+i] = errUntried
+		if delivery.lane.quarantined {
+			delivery.fail, b.errs[b.count+i] = errQuarantined, errQuarantined.err
 		}
 	}
 	b.phase = sending
-	if b.n == 0 {
+	if b.count == 0 {
 		b.phase = settled
 	}
 }
@@ -192,17 +194,17 @@ func (s *scheduler) expire(lane *lane, now time.Time) {
 		return
 	}
 	lane.expiresAt = time.Time{}
-	lane.queue.first.fail = &failure{classHeld, &holdError{s.run.p.options.MaxHold, lane.err}}
+	lane.queue.first.fail = &failure{classExpired, &expiredError{s.run.p.options.MaxHold, lane.err}}
 }
 
-// holdError is the failure of a change that failed for longer than MaxHold.
-type holdError struct {
+// expiredError is the failure of a change that failed for longer than MaxHold.
+type expiredError struct {
 	hold time.Duration
 	last error
 }
 
-func (e *holdError) Error() string {
+func (e *expiredError) Error() string {
 	return fmt.Sprintf("it failed for longer than max_hold (%v); the last error was: %v", e.hold, e.last)
 }
 
-func (e *holdError) Unwrap() error { return e.last }
+func (e *expiredError) Unwrap() error { return e.last }

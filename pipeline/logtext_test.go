@@ -95,7 +95,7 @@ func TestLogText(t *testing.T) {
 		{redact.Class("key").Errorf("element %d: %w", 3, redact.Class("template").Errorf("%s", redact.Field("Name"))), "template: element 3: Name", "Name"},
 		{redact.Class("key").Errorf("it is: %w", plainError{"secret"}), "key: it is: pipeline.plainError", ""},
 		{redact.Class("key").Errorf("it is: %v", plainError{"secret"}), "key: it is: pipeline.plainError", ""},
-		{&holdError{last: redact.Class("key").New("no key")}, "key: no key", ""},
+		{&expiredError{last: redact.Class("key").New("no key")}, "key: no key", ""},
 		{&record.RecordError{Index: 3, Path: "dynamodb.NewImage.Map.M.secret", Err: ddbjson.ErrUTF8}, "undecodable: record 3 (byte 0), dynamodb.NewImage.Map: " + ddbjson.ErrUTF8.Error(), "dynamodb.NewImage.Map"},
 	} {
 		if got, field := redact.LogText(test.err), redact.ErrorField(test.err); got != test.want || field != test.field || strings.Contains(got, "secret") {

@@ -27,7 +27,7 @@ type schedulerScratch struct {
 // put keeps the scratch memory of a scheduler that has ended. If its lanes are not empty, which can happen after a hard
 // stop, put drops it.
 func (s *scratchPool) put(scratch schedulerScratch) {
-	if scratch.lanes.n == 0 {
+	if scratch.lanes.count == 0 {
 		s.Put(&scratch)
 	}
 }

@@ -8,13 +8,13 @@ func TestScratchIsEmpty(t *testing.T) {
 	var held schedulerScratch
 	held.lanes.add(&lane{key: "a", hash: 1})
 	s.put(held)
-	if got := s.get(); got.lanes.n > 0 {
+	if got := s.get(); got.lanes.count > 0 {
 		t.Fatalf("a run begins with the lanes %v", got.lanes)
 	}
 	empty := s.get()
 	empty.freeLanes = append(empty.freeLanes, &lane{})
 	s.put(*empty)
-	if got := s.get(); got.lanes.n > 0 { // the pool may have dropped the scratch with the idle lane
+	if got := s.get(); got.lanes.count > 0 { // the pool may have dropped the scratch with the idle lane
 		t.Fatalf("a run begins with the lanes %v", got.lanes)
 	}
 }

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"cmp"
 	"fmt"
 	"hash/maphash"
 	"iter"
@@ -19,15 +18,15 @@ type packWork struct {
 	pack      *pack
 }
 
-// pack compresses changes that wait for a batch to fill, so that they do not pin their pages. It runs in its own
-// goroutine, and ignores chunks that leave the queue meanwhile. Schedulers write incomplete batches if their packs
-// exceed MaxPacked, or if no memory was freed.
-func (r *run) pack(relief *pressureRelief) {
+// packForRelief compresses changes that wait for a batch to fill, so that they do not pin their pages. It runs in its
+// own goroutine, and ignores chunks that leave the queue meanwhile. If the packs of a scheduler exceed MaxPacked, or if
+// no memory was freed, the scheduler writes an incomplete batch.
+func (r *run) packForRelief(relief *pressureRelief) {
 	for i := range relief.packs {
 		relief.packs[i].pack = packPages(relief.packs[i].pages)
 	}
 	r.step(func(time.Time) {
-		r.packing, r.checkPressure = false, true
+		r.packing, r.pressureDue = false, true
 		for _, w := range relief.packs {
 			if w.scheduler.replaceWithPack(w.scheduler.ready.chunks, w.pages, w.pack) {
 				relief.freed = true
@@ -45,20 +44,20 @@ func (r *run) pack(relief *pressureRelief) {
 // pack.
 func groupPackable(chunks []chunk) [][]packablePage {
 	var groups [][]packablePage
-	groupBytes := int64(packSize) // so that the first page begins a group
+	var groupBytes int64
 	for i := range chunks {
 		c := &chunks[i]
 		if !c.canPack() {
 			continue
 		}
-		page := packablePage{page: c.page, bytes: c.bytes, changes: make([]*record.Change, c.n)}
+		page := packablePage{page: c.page, bytes: c.bytes, changes: make([]*record.Change, c.count)}
 		for k := range c.deliveries {
 			page.changes[k] = c.deliveries[k].Change
 		}
-		groupBytes += page.bytes
-		if groupBytes > packSize {
-			groups, groupBytes = append(groups, nil), page.bytes
+		if len(groups) == 0 || groupBytes+page.bytes > packSize {
+			groups, groupBytes = append(groups, nil), 0
 		}
+		groupBytes += page.bytes
 		last := &groups[len(groups)-1]
 		*last = append(*last, page)
 	}
@@ -90,12 +89,12 @@ func (s *scheduler) replaceWithPack(chunks []chunk, pages []packablePage, p *pac
 	for i := range chunks {
 		c := &chunks[i]
 		n, isInPack := pageIndexes[c.page]
-		if !isInPack || !c.pinsPage() || c.n != len(pages[n].changes) {
+		if !isInPack || !c.pinsPage() || c.count != len(pages[n].changes) {
 			continue
 		}
 		c.packed = &packed{pack: p, pageIndex: n, newest: c.newest()}
 		c.deliveries = nil
-		s.run.unpin(c.page, c.n)
+		s.run.unpin(c.page, c.count)
 		p.pages++
 	}
 	if p.pages == 0 {
@@ -124,39 +123,37 @@ func (s *scheduler) releasePack(c *chunk) {
 
 // finishPacked finishes all deliveries of a packed chunk.
 func (s *scheduler) finishPacked(c *chunk, o Outcome) {
-	s.route.ledger.Pending -= int64(c.n)
-	s.route.ledger.addFinished(o, "", int64(c.n))
+	s.route.ledger.Pending -= int64(c.count)
+	s.route.ledger.addFinished(o, "", int64(c.count))
 	if o != Revoked {
 		s.route.newest = later(s.route.newest, c.packed.newest)
 	}
-	s.run.finishDeliveries(c.page, c.n)
+	s.run.finishDeliveries(c.page, c.count)
 	s.releasePack(c)
 }
 
 // takePacked moves whole chunks from the front of ready into a batch, and returns the number of their deliveries. The
 // first chunk is packed. A chunk that is larger than a batch is taken alone.
 func (s *scheduler) takePacked(b *batch) (n int) {
-	limit := s.takeLimit()
 	taken := 0
-	for taken < len(s.ready.chunks) && n < limit {
+	for taken < len(s.ready.chunks) {
 		c := &s.ready.chunks[taken]
 		isPackable := c.packed != nil || c.canPack()
-		fits := n+c.n <= s.route.Batch.Count && b.bytes+c.bytes <= s.route.Batch.Bytes
-		if !isPackable || n > 0 && !fits {
+		fits := n+c.count <= s.route.Batch.Count && b.bytes+c.bytes <= s.route.Batch.Bytes
+		if !isPackable || c.due != s.ready.chunks[0].due || n > 0 && !fits {
 			break
 		}
-		n += c.n
+		n += c.count
 		b.bytes += c.bytes
 		taken++
 	}
 	b.chunks = s.ready.takeChunks(taken)
-	s.dueCount = max(s.dueCount-n, 0)
 	s.writingPacked = true
 	return n
 }
 
-// pack packs the chunks of a batch that are not packed yet.
-func (b *batch) pack() {
+// packChunks packs the chunks of a batch that are not packed yet.
+func (b *batch) packChunks() {
 	for _, pages := range groupPackable(b.chunks) {
 		b.packs = append(b.packs, packWork{pages: pages, pack: packPages(pages)})
 	}
@@ -171,10 +168,9 @@ func (s *scheduler) afterPackedCall(b *batch) {
 		s.unpackAfterError(b)
 	case unpacking:
 		b.phase = settled
-		if b.err != nil { // the memory of the pack is corrupt
-			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, b.err))
+		if b.unpackErr != nil { // the memory of the pack is corrupt
+			s.run.fail(fmt.Errorf("%s: %w", s.route.stage, b.unpackErr))
 		}
-		b.err = errMustUnpack
 	}
 }
 
@@ -183,8 +179,8 @@ func (s *scheduler) afterPack(b *batch) {
 	for _, w := range b.packs {
 		s.replaceWithPack(b.chunks, w.pages, w.pack)
 	}
-	fits := b.n <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes
-	if fits && s.lanes.n == 0 && !b.noAttempt {
+	fits := b.count <= s.route.Batch.Count && b.bytes <= s.route.Batch.Bytes
+	if fits && s.lanes.count == 0 && !b.noAttempt {
 		b.phase = sorting
 		return
 	}
@@ -192,9 +188,8 @@ func (s *scheduler) afterPack(b *batch) {
 	s.unpackAfterError(b)
 }
 
-// unpackAfterError has a packed batch unpacked if it has an error. Its deliveries are then ready again, for Write. The
-// chunks of paused partitions stay packed. A batch that was cancelled for a revoked partition becomes ready again as it
-// is, still packed.
+// unpackAfterError has a packed batch unpacked if it has an error. Its deliveries are then ready again, for Write. Two
+// things stay packed: the chunks of paused partitions, and a batch that was cancelled for a revoked partition.
 func (s *scheduler) unpackAfterError(b *batch) {
 	b.phase = settled
 	if b.err == nil || b.noAttempt || s.run.hardCtx.Err() != nil {
@@ -205,7 +200,7 @@ func (s *scheduler) unpackAfterError(b *batch) {
 		return
 	}
 	b.phase = unpacking
-	n, cause := b.n, b.err
+	n, cause := b.count, b.err
 	s.run.log(slog.LevelDebug, "a packed batch is unpacked and written", func() []slog.Attr {
 		return []slog.Attr{slog.String("sink", s.route.Name), slog.Int("deliveries", n),
 			slog.String("cause", redact.LogText(cause))}
@@ -219,11 +214,11 @@ func (s *scheduler) keepPacked(b *batch) {
 	unpackable := b.chunks[:0]
 	for _, c := range b.chunks {
 		partition := c.page.partition.name
-		if s.run.bounds.isPaused(partition) {
+		if s.run.memory.isPaused(partition) {
 			s.keptPacked = append(s.keptPacked, c)
 			continue
 		}
-		s.run.bounds.takeClones(partition, cloneMemory(c.n, c.bytes))
+		s.run.memory.takeClones(partition, cloneMemory(c.count, c.bytes))
 		unpackable = append(unpackable, c)
 	}
 	clear(b.chunks[len(unpackable):])
@@ -236,7 +231,7 @@ func (s *scheduler) requeuePacked() {
 	var resumed []chunk
 	paused := s.keptPacked[:0]
 	for _, c := range s.keptPacked {
-		if s.run.bounds.isPaused(c.page.partition.name) {
+		if s.run.memory.isPaused(c.page.partition.name) {
 			paused = append(paused, c)
 		} else {
 			resumed = append(resumed, c)
@@ -252,9 +247,10 @@ func (s *scheduler) pushDue(chunks []chunk) {
 	if len(chunks) == 0 {
 		return
 	}
-	before := s.ready.n
+	for i := range chunks {
+		chunks[i].due = true
+	}
 	s.ready.pushFront(chunks)
-	s.dueCount += s.ready.n - before
 }
 
 // errMustUnpack means that a packed batch must be unpacked, and its deliveries written by Write instead of WriteSorted.
@@ -264,24 +260,26 @@ var errMustUnpack = errs.New("some of its keys wait or are quarantined")
 // was not written stays pending.
 func (s *scheduler) applyPackedResult(b *batch) {
 	s.writingPacked = false
-	if b.err == nil {
+	switch {
+	case b.err == nil:
 		for i := range b.chunks {
 			s.finishPacked(&b.chunks[i], Written)
 		}
-		s.route.ledger.Written -= b.coalesced
-		s.route.ledger.Coalesced += b.coalesced
-		return
+		s.route.ledger.Written -= int64(b.coalesced)
+		s.route.ledger.Coalesced += int64(b.coalesced)
+	case s.run.hardCtx.Err() == nil:
+		s.requeueChunks(b)
 	}
-	if s.run.hardCtx.Err() != nil {
-		return
-	}
+}
 
+// requeueChunks makes the chunks of a packed batch ready again, unpacked if the batch was unpacked. It revokes the
+// chunks of revoked partitions.
+func (s *scheduler) requeueChunks(b *batch) {
 	var readyAgain []chunk
-	for i := range b.chunks {
-		c := b.chunks[i]
+	for i, c := range b.chunks {
 		if c.page.partition.state.isRevoked() {
 			if b.unpacked != nil {
-				s.run.bounds.releaseClones(c.page.partition.name, cloneMemory(c.n, c.bytes))
+				s.run.memory.releaseClones(c.page.partition.name, cloneMemory(c.count, c.bytes))
 			}
 			s.finishPacked(&c, Revoked)
 			continue
@@ -300,7 +298,7 @@ func (s *scheduler) applyPackedResult(b *batch) {
 func (r *run) unpackDeliveries(chunks []chunk) ([][]queuedDelivery, error) {
 	unpacked := make([][]queuedDelivery, len(chunks))
 	for i, c := range chunks {
-		unpacked[i] = make([]queuedDelivery, c.n)
+		unpacked[i] = make([]queuedDelivery, c.count)
 	}
 	for rec, err := range unpackSorted(chunks) {
 		if err != nil {
@@ -325,37 +323,30 @@ func (r *route) writeSorted(run *run, b *batch) error {
 		return err
 	}
 	b.sendCtx, b.endSpan = r.tel.write(b.ctx, b)
-	var outcomeErr error
-	err := guard(r.stage, nil, func() error {
-		return r.sortedWriter.WriteSorted(b.sendCtx, r.sortedDeliveries(b, &outcomeErr))
+	err := guard(r.stage, nil, func() (err error) {
+		b.coalesced, err = r.sortedWriter.WriteSorted(b.sendCtx, r.sortedDeliveries(b.chunks))
+		return err
 	})
-	err = cmp.Or(err, outcomeErr)
+	if err == nil && (b.coalesced < 0 || b.coalesced > b.count) {
+		err = errs.Errorf("the sink coalesced %d of %d sorted deliveries", b.coalesced, b.count)
+	}
 	if err == nil {
 		r.health.update(nil, []error{nil})
-		r.refusals.partSucceeded()
+		r.denials.partSucceeded()
 	}
 	return err
 }
 
-// sortedDeliveries plans and yields the deliveries of a packed batch, and counts those that the sink coalesces. It sets
-// outcomeErr if the sink sets an outcome that it must not.
-func (r *route) sortedDeliveries(b *batch, outcomeErr *error) iter.Seq2[*Delivery, error] {
+// sortedDeliveries plans and yields the deliveries of packed chunks.
+func (r *route) sortedDeliveries(chunks []chunk) iter.Seq2[*Delivery, error] {
 	return func(yield func(*Delivery, error) bool) {
-		for rec, err := range unpackSorted(b.chunks) {
+		for rec, err := range unpackSorted(chunks) {
 			delivery := &Delivery{Change: rec.change}
 			if err == nil {
 				err = r.callPlan(delivery)
 			}
 			if !yield(delivery, err) || err != nil {
 				return
-			}
-			switch delivery.Outcome {
-			case Written:
-			case Coalesced:
-				b.coalesced++
-			default:
-				*outcomeErr = errs.Errorf("the sink set the outcome %s of a sorted delivery",
-					redact.Safe(delivery.Outcome.String()))
 			}
 		}
 	}

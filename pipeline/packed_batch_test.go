@@ -20,6 +20,7 @@ import (
 type sortedRecorder struct {
 	recorder
 	refuse error // the error of WriteSorted
+	counts int   // what WriteSorted returns as the number of coalesced deliveries
 	asked  int   // calls of WriteSorted
 	packed int   // calls of WriteSorted that read all changes
 }
@@ -33,20 +34,20 @@ var (
 func (s *sortedRecorder) Guarded() bool       { return true }
 func (s *sortedRecorder) IgnoresEvents() bool { return true }
 
-func (s *sortedRecorder) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error {
+func (s *sortedRecorder) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) (int, error) {
 	s.asked++
 	if s.refuse != nil {
-		return s.refuse
+		return 0, s.refuse
 	}
 	var ds []Delivery
 	for d, err := range all {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		ds = append(ds, *d)
 	}
 	s.packed++
-	return s.Write(ctx, ds)
+	return s.counts, s.Write(ctx, ds)
 }
 
 // tens returns n pages, each with ten changes of ten keys.
@@ -91,6 +92,24 @@ func TestSorted_BatchIsLargerThanTheBounds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The ledger has the number of deliveries that the sink coalesced. A wrong number fails the batch, which Write then gets.
+func TestSorted_CoalescedAreCounted(t *testing.T) {
+	for counts, want := range map[int]SinkLedger{
+		7:   {Routed: 300, Written: 293, Coalesced: 7},
+		301: {Routed: 300, Written: 300},
+		-1:  {Routed: 300, Written: 300},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &sortedRecorder{recorder: recorder{keepsOrder: true}, counts: counts}
+			p := newPipeline(t, s, fill(300), func(o *Options) { o.MaxChanges = 40 })
+			if err := p.Run(t.Context(), pages(nil, tens(30)...), nil); err != nil {
+				t.Fatal(err)
+			}
+			checkLedger(t, p, none(want))
+		})
+	}
 }
 
 // A batch is cut when its compressed changes take MaxPacked bytes.
@@ -245,7 +264,7 @@ func TestSorted_PausedPartitionStaysPacked(t *testing.T) {
 				synctest.Wait()
 				kept := 0
 				for i := range p.run.schedulers[0].keptPacked {
-					kept += p.run.schedulers[0].keptPacked[i].n
+					kept += p.run.schedulers[0].keptPacked[i].count
 				}
 				if use := inFlight(p.run); use.changes >= 40 || kept < 100 || !src.paused["p"] || len(src.left["q"]) > 0 {
 					t.Errorf("%+v is in flight and %d changes stay packed; p is paused: %v; %d pages of q are not read", use, kept, src.paused["p"], len(src.left["q"]))
@@ -289,15 +308,15 @@ func TestSorted_RevokedWhileUnpacked(t *testing.T) {
 	page.watermarkID, _ = part.watermark.Begin("1", 2)
 	packs := &pack{bytes: 7, pages: 1}
 	s.packedBytes = packs.bytes
-	b := &batch{phase: unpacking, err: errMustUnpack, chunks: []chunk{{page: page, n: 2, bytes: 40, packed: &packed{pack: packs}}}}
+	b := &batch{phase: unpacking, err: errMustUnpack, chunks: []chunk{{page: page, count: 2, bytes: 40, packed: &packed{pack: packs}}}}
 	s.keepPacked(b)
-	if want := cloneMemory(2, 2*20); r.bounds.used != want || r.bounds.cloned != r.bounds.used {
-		t.Errorf("%+v is in flight before two changes are unpacked, want %d bytes", r.bounds.used, want)
+	if want := cloneMemory(2, 2*20); r.memory.used != want || r.memory.cloned != r.memory.used {
+		t.Errorf("%+v is in flight before two changes are unpacked, want %d bytes", r.memory.used, want)
 	}
 	b.unpacked = make([][]queuedDelivery, 1)
 	part.state = revokedHard
 	s.applyPackedResult(b)
-	if r.bounds.used != (amount{}) || r.bounds.cloned != (amount{}) || s.packedBytes != 0 || s.ready.n != 0 {
-		t.Errorf("%+v is in flight, and %d deliveries are ready", r.bounds.used, s.ready.n)
+	if r.memory.used != (amount{}) || r.memory.cloned != (amount{}) || s.packedBytes != 0 || s.ready.count != 0 {
+		t.Errorf("%+v is in flight, and %d deliveries are ready", r.memory.used, s.ready.count)
 	}
 }

@@ -27,14 +27,14 @@ func (*packing) KeepsKeyOrder() bool { return true }
 func (*packing) Guarded() bool       { return true }
 func (*packing) IgnoresEvents() bool { return true }
 
-func (s *packing) WriteSorted(_ context.Context, all iter.Seq2[*pipeline.Delivery, error]) error {
+func (s *packing) WriteSorted(_ context.Context, all iter.Seq2[*pipeline.Delivery, error]) (int, error) {
 	for d, err := range all {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		s.got = append(s.got, d.Change)
 	}
-	return nil
+	return 0, nil
 }
 
 // An unpacked change equals the change that was packed, whatever the change holds.

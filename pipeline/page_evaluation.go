@@ -36,7 +36,7 @@ func (p *Pipeline) evaluatePage(page *inflightPage) *preparedPage {
 	out := &preparedPage{routes: make([]preparedRoute, len(p.routes))}
 	out.source.Duplicate = int64(content.Duplicates)
 	out.source.Undecodable = int64(len(content.Errors))
-	out.source.Read = int64(len(content.Changes) + len(content.Errors) + content.Duplicates)
+	out.source.Read = int64(content.Len() + content.Duplicates)
 	e := pageEvaluation{p: p, page: page, out: out}
 	for i := range content.Changes {
 		out.fatal = e.addChange(i)

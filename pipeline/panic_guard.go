@@ -13,15 +13,15 @@ func panicError(stage string, v any) *redact.PanicError {
 	return &redact.PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
 
-// guard calls f, which is code of the user. A panic becomes an error that names the stage. If refusals is not nil,
-// it makes a refusal ([Denied]) transient or fatal.
-func guard(stage string, refusals *RefusalTracker, f func() error) (err error) {
+// guard calls f, which is code of the user. A panic becomes an error that names the stage. If denials is not nil, it
+// makes a denial ([Denied]) transient or fatal.
+func guard(stage string, denials *DenialTracker, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = panicError(stage, v)
 		}
-		if refusals != nil {
-			err = refusals.Classify(err)
+		if denials != nil {
+			err = denials.Classify(err)
 		}
 	}()
 	return f()

@@ -41,12 +41,9 @@ func (r *run) Forget(partitions ...string) {
 // drain makes the ready deliveries due, up to the last delivery of a draining partition. Due deliveries do not wait for
 // a full batch.
 func (s *scheduler) drain() {
-	position := 0
 	for i := range s.ready.chunks {
-		c := &s.ready.chunks[i]
-		position += c.n
-		if c.page.partition.state >= draining {
-			s.dueCount = max(s.dueCount, position)
+		if s.ready.chunks[i].page.partition.state >= draining {
+			s.ready.markDue(i + 1)
 		}
 	}
 }
@@ -142,15 +139,11 @@ func (s *scheduler) revokeReady() {
 		s.finishPacked(&c, Revoked)
 		return true
 	})
-	unexaminedDue := s.dueCount // due deliveries in the chunks that were not examined yet
 	s.ready.chunks = slices.DeleteFunc(s.ready.chunks, func(c chunk) bool {
-		due := min(c.n, unexaminedDue)
-		unexaminedDue -= due
 		if !c.page.partition.state.isRevoked() {
 			return false
 		}
-		s.dueCount -= due
-		s.ready.n -= c.n
+		s.ready.count -= c.count
 		s.ready.bytes -= c.bytes
 		s.finishChunk(&c, Revoked)
 		return true

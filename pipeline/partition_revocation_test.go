@@ -345,7 +345,7 @@ func TestForget_NothingIsKept(t *testing.T) {
 		if got := known(); !slices.Equal(got, []string{"read"}) {
 			t.Errorf("%v are known after the last Write", got)
 		}
-		if shares := len(p.run.bounds.shares); shares != 1 {
+		if shares := len(p.run.memory.shares); shares != 1 {
 			t.Errorf("%d shares of one partition", shares)
 		}
 		if c.at("drained") != "1" || c.at("read") != "1" || c.at("revoked") != "" {

@@ -29,14 +29,15 @@ type partition struct {
 //	state        later pages         deliveries in flight            commits
 //	open         go to the sinks     wait for batches to fill        yes
 //	draining     go to the sinks     are due: nothing waits to fill  yes
-//	broken       finish undelivered  as before; due after any Drain  up to the page that broke
+//	broken       finish undelivered  as before; a Drain makes them   up to the page that broke
+//	                                 due
 //	revokedSoft  finish undelivered  queued: Revoked; Writes finish  no
 //	revokedHard  finish undelivered  queued: Revoked; Writes are     no
 //	                                 cancelled
 //
-// An error of Decode also ends the reading of all partitions (sourceFailed). Undecodable records do not change the
-// state if there are no dead letters and the source does not track single records. In that case their page and the
-// later pages wait until the partition is revoked or the run ends.
+// An error of Decode also ends the reading of all partitions (sourceFailed). Without dead letters, and without a
+// Tracker, undecodable records do not change the state: their page and the later pages wait until the partition is
+// revoked or the run ends.
 type partitionState uint8
 
 const (
@@ -103,7 +104,7 @@ func (r *run) deliverPage(page *inflightPage, now time.Time) {
 		page.tracker.begin(result)
 	}
 	for i, s := range r.schedulers {
-		s.accept(&result.routes[i], now)
+		s.enqueue(&result.routes[i], now)
 	}
 
 	if page.err != nil {
@@ -153,7 +154,7 @@ func (r *run) unpin(page *inflightPage, n int) {
 
 // releasePage subtracts a page from the memory in flight, and has its arenas (memory of plans) returned to their pools.
 func (r *run) releasePage(page *inflightPage) {
-	r.bounds.release(page.partition.name, page.used)
+	r.memory.release(page.partition.name, page.used)
 	if page.arenas == nil {
 		return
 	}
@@ -188,7 +189,7 @@ func (r *run) checkEnd() {
 // partition loses its share of the memory earlier, as soon as it uses no memory.
 func (r *run) dropFinished(part *partition) {
 	if part.state.isRevoked() {
-		r.bounds.dropUnused(part.name)
+		r.memory.dropUnused(part.name)
 	}
 	isDropped := r.partitions[part.name] != part
 	if isDropped || !part.ended || !part.isFinished() || !part.isCommitted() {
@@ -196,7 +197,7 @@ func (r *run) dropFinished(part *partition) {
 	}
 	part.cancelLetters(nil)
 	delete(r.partitions, part.name)
-	r.bounds.dropUnused(part.name)
+	r.memory.dropUnused(part.name)
 }
 
 // isFinished reports whether all pages of the partition that were read are finished.

@@ -36,10 +36,9 @@ type Options struct {
 
 	DeadLetters DeadLetters // Default: none; a permanent failure then blocks its key, or returns to the source
 
-	// MaxHold is how long a change can fail and be tried again. Then it is dead-lettered, and its key is quarantined if
-	// there is a Quarantine. The time counts from the creation of the record if Live is set and the record has a
-	// creation time. Otherwise it counts from the first try that failed. MaxHold needs DeadLetters. Default (0): no
-	// limit.
+	// MaxHold is how long a change can fail before it is dead-lettered, and its key quarantined if there is a Quarantine.
+	// The time counts from the creation of the record if Live is set and the creation is known, otherwise from the first
+	// try that failed. MaxHold needs DeadLetters. Default (0): no limit.
 	MaxHold time.Duration
 	// Live says that the source is a live stream, not a replay. New then refuses a Batch that can wait longer than
 	// MaxLinger to be full.
@@ -82,7 +81,7 @@ type Pipeline struct {
 	ignoresEvents bool         // no sink uses events
 	seed          maphash.Seed // seed of the hashes of keys
 	tel           *telemetry
-	refusals      struct{ deadLetters, quarantineRead, quarantineWrite, commit RefusalTracker }
+	denials       struct{ deadLetters, quarantineRead, quarantineWrite, commit DenialTracker }
 
 	// mu guards the following fields, the ledgers and newest of the routes, and the state of the run; see run.step.
 	mu     sync.Mutex
@@ -103,7 +102,6 @@ func New(o Options) (*Pipeline, error) {
 	o.MaxChanges = cmp.Or(o.MaxChanges, 50_000)
 	o.MaxPacked = cmp.Or(o.MaxPacked, o.MaxBytes)
 	o.StopTimeout = cmp.Or(o.StopTimeout, 30*time.Second)
-	o.Backoff = o.Backoff.withDefaults()
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	o.Tracer = cmp.Or(o.Tracer, otel.GetTracerProvider())
 	o.Meter = cmp.Or(o.Meter, otel.GetMeterProvider())
@@ -125,7 +123,6 @@ func New(o Options) (*Pipeline, error) {
 	}
 	for _, rt := range o.Routes {
 		r := newRoute(rt)
-		r.hasDeadLetters = o.DeadLetters != nil
 		for _, f := range r.filters {
 			p.needs.add(f.stage, f.Filter)
 		}
@@ -160,25 +157,21 @@ func (o *Options) check() error {
 	if i := slices.Index(o.Filters, nil); i >= 0 {
 		return fmt.Errorf("Options.Filters[%d] is nil", i)
 	}
-	detectors := map[string]bool{}
 	for i, d := range o.Detectors {
 		if d.Name == "" || d.Detector == nil {
 			return fmt.Errorf("Options.Detectors[%d] needs a Name and a Detector", i)
 		}
-		if detectors[d.Name] {
+		if slices.ContainsFunc(o.Detectors[:i], func(earlier NamedDetector) bool { return earlier.Name == d.Name }) {
 			return fmt.Errorf("Options.Detectors[%d]: the name %q is taken", i, d.Name)
 		}
-		detectors[d.Name] = true
 	}
-	routes := map[string]bool{}
 	for i, r := range o.Routes {
 		if r.Name == "" || r.Sink == nil {
 			return fmt.Errorf("Options.Routes[%d] needs a Name and a Sink", i)
 		}
-		if routes[r.Name] {
+		if slices.ContainsFunc(o.Routes[:i], func(earlier Route) bool { return earlier.Name == r.Name }) {
 			return fmt.Errorf("Options.Routes[%d]: the name %q is taken", i, r.Name)
 		}
-		routes[r.Name] = true
 		if err := r.check(o.Live); err != nil {
 			return fmt.Errorf("route %q: %w", r.Name, err)
 		}
@@ -196,8 +189,8 @@ func (o *Options) check() error {
 //
 // Run returns nil after the end of the source, and after a soft stop that finished in time. It returns the error of the
 // source if that ended the run. After a hard stop it returns a *[StopError], joined with the error of the source if
-// there is one. An error that is marked with Fatal stops the run hard, and Run returns this error alone. That does not
-// apply to an error of the source or of Flush.
+// there is one. An error that is marked with Fatal stops the run hard, and Run returns this error alone. Errors of the
+// source and of Flush never stop the run hard.
 func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 	p.mu.Lock()
 	if p.run != nil {

@@ -40,7 +40,7 @@ type run struct {
 
 	// Pipeline.mu guards the following fields and the schedulers; see step.
 	effects       []func() // work of this step that must not hold the lock
-	bounds        *bounds
+	memory        *memoryLimit
 	partitions    map[string]*partition
 	readOrder     []*inflightPage // pages in the order of reading; the first is not prepared yet
 	notHandedOver int             // number of pages that were read and not handed over
@@ -54,10 +54,10 @@ type run struct {
 	// moving counts what makes progress by itself: pages in preparation, writers of batches, and writers of dead
 	// letters that do not wait for a retry.
 	moving int
-	// checkPressure has this step call relievePressure: something ended, or the reader waits
-	checkPressure bool
-	packing       bool // a packer runs
-	pausing       bool // a goroutine makes the calls of Pause
+	// pressureDue reports that this step must call relievePressure: something ended, or the reader waits.
+	pressureDue bool
+	packing     bool // a packer runs
+	pausing     bool // a goroutine makes the calls of Pause
 
 	timerAt    time.Time // when the timer fires; zero: never
 	heldBackAt time.Time // when heldBack is called next; zero: nothing is in flight
@@ -71,7 +71,7 @@ type inflightPage struct {
 	content   *Page         // nil after the page was handed over
 	result    *preparedPage // nil after the page was handed over
 	err       error         // error of Decode
-	used      amount        // the memory that bounds counts for the page
+	used      amount        // the memory that memoryLimit counts for the page
 	span      trace.Span
 	tracker   *Tracker // nil: the source does not track single records
 
@@ -85,7 +85,6 @@ type inflightPage struct {
 	deliveries  int          // number of deliveries to all sinks
 	unfinished  int          // number of deliveries that are not finished
 	pins        int          // number of deliveries that need the memory of the page
-	fillingPins int          // the pins that wait for a batch to fill; set only within fillingMemory
 	arenas      []*planArena // an arena for each route; an element is nil if the route has no delivery
 }
 
@@ -105,7 +104,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r.hardCtx, r.cancelHard = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.controlled, _ = src.(Controlled)
 	r.pauser, _ = src.(Pauser)
-	r.bounds = newBounds(p.options.MaxBytes, p.options.MaxChanges, r.pauser != nil)
+	r.memory = newMemoryLimit(p.options.MaxBytes, p.options.MaxChanges, r.pauser != nil)
 	for _, rt := range p.routes {
 		s := &scheduler{run: r, route: rt, schedulerScratch: *rt.scratch.get()}
 		r.schedulers = append(r.schedulers, s)
@@ -207,15 +206,15 @@ func (r *run) awaitRoom() bool {
 		isReading := r.readCtx.Err() == nil
 		mustWait := false
 		r.step(func(time.Time) {
-			mustWait = isReading && r.bounds.isFull()
-			r.bounds.waiting = mustWait
-			r.checkPressure = r.checkPressure || mustWait
+			mustWait = isReading && r.memory.isFull()
+			r.memory.waiting = mustWait
+			r.pressureDue = r.pressureDue || mustWait
 		})
 		if !mustWait {
 			return isReading
 		}
 		select {
-		case <-r.bounds.hasRoom:
+		case <-r.memory.hasRoom:
 		case <-r.readCtx.Done():
 		}
 	}
@@ -252,7 +251,7 @@ func (r *run) addPage(content *Page) *inflightPage {
 		if r.heldBackAt.IsZero() {
 			r.heldBackAt = now.Add(heldBackInterval)
 		}
-		r.bounds.acquire(content.Partition, page.used)
+		r.memory.acquire(content.Partition, page.used)
 	})
 	return page
 }
@@ -279,7 +278,7 @@ func (r *run) prepare(page *inflightPage) {
 		page.content, page.err = decode(page.content)
 	}
 	page.result = r.p.evaluatePage(page)
-	r.p.tel.prepare.Record(r.hardCtx, time.Since(start).Seconds(), r.p.tel.preps)
+	r.p.tel.prepare.Record(r.hardCtx, time.Since(start).Seconds(), r.p.tel.prepareAttrs)
 	r.step(func(now time.Time) { r.pagePrepared(page, now) })
 	runtime.Gosched() // lets writers run: otherwise pages accumulate for a time slice of the Go scheduler
 }
@@ -310,7 +309,7 @@ func (r *run) pagePrepared(page *inflightPage, now time.Time) {
 // countDecoded adds the memory that a page needs once it is decoded: for its changes and its deliveries.
 func (r *run) countDecoded(page *inflightPage) {
 	used := amount{pinnedBytes(page.content) + page.result.deliveryBytes(), int64(len(page.content.Changes))}
-	r.bounds.acquire(page.partition.name, used.minus(page.used))
+	r.memory.acquire(page.partition.name, used.minus(page.used))
 	page.used = used
 }
 

@@ -100,7 +100,10 @@ func TestRun_PageThatDecodesLate(t *testing.T) {
 		if f, ok := errors.AsType[*record.FramingError](err); !ok || f != broken {
 			t.Errorf("Run returned %v, want the framing error", err)
 		}
-		if got := s.all(); !slices.Equal(got, []string{"a1", "a2", "b1"}) {
+		got := s.all()
+		inOrder := slices.Index(got, "a1") < slices.Index(got, "a2") // changes of different keys have no order
+		slices.Sort(got)
+		if !inOrder || !slices.Equal(got, []string{"a1", "a2", "b1"}) {
 			t.Errorf("written %v: want what stands before the break, and nothing behind it", got)
 		}
 		if c.at("p") != "1" {
@@ -212,7 +215,7 @@ func TestRun_PartitionThatEndsIsForgotten(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- p.Run(t.Context(), endless(ps...), &c) }()
 		synctest.Wait()
-		if parts, shares := len(p.run.partitions), len(p.run.bounds.shares); parts != 0 || shares != 0 || len(c.last) != 10 {
+		if parts, shares := len(p.run.partitions), len(p.run.memory.shares); parts != 0 || shares != 0 || len(c.last) != 10 {
 			t.Errorf("%d partitions and %d shares are kept of 10 that ended; %d committed", parts, shares, len(c.last))
 		}
 		p.Stop(t.Context())

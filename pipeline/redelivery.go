@@ -52,7 +52,7 @@ func (p *Pipeline) Routes() []RouteInfo {
 // tried: they fail with a transient error.
 //
 // Redeliver counts in no ledger and reads no Quarantine. It can run at the same time as a Run if its keys are
-// quarantined, because a Run does not write these keys. It also can if the sink is [Guarded].
+// quarantined, because a Run does not write these keys, or if the sink is [Guarded].
 func (p *Pipeline) Redeliver(ctx context.Context, route string, cs []*record.Change) ([]Redelivery, error) {
 	for _, r := range p.routes {
 		if r.Name == route {
@@ -136,38 +136,43 @@ func (rd *redelivery) planChange(c *record.Change) (Delivery, error) {
 	return planned, nil
 }
 
-// write writes the next batch. If the Write fails as a whole and one delivery can be the cause, each delivery is
-// written once more, alone. A Run does the same.
+// write writes the next batch.
 func (rd *redelivery) write(ctx context.Context) {
 	n := len(rd.batch)
 	if n == 0 {
 		return
 	}
-	planned := slices.Clone(rd.batch)
-	failures := make([]error, n)
-	batchErr := ctx.Err()
-	if batchErr == nil {
-		batchErr = rd.route.callWrite(ctx, rd.batch, failures)
-	}
-	writesAlone := batchErr != nil && ctx.Err() == nil && n > 1 && oneMayBeCause(batchErr, n)
-	for k, i := range rd.batchIndexes {
-		switch {
-		case writesAlone && rd.failed[rd.changes[i].Key]:
-			failures[k] = errUntried
-		case writesAlone:
-			rd.batch[k] = planned[k]
-			err := rd.route.callWrite(ctx, rd.batch[k:k+1:k+1], failures[k:k+1])
-			failures[k] = cmp.Or(err, failures[k])
-		case batchErr != nil:
-			failures[k] = batchErr
-		}
-		rd.setResult(i, rd.batch[k], failures[k])
-	}
+	rd.writeDeliveries(ctx, rd.batch, rd.batchIndexes)
 	if rd.route.Rate > 0 {
 		_ = Sleep(ctx, time.Duration(float64(n)/rd.route.Rate*float64(time.Second)))
 	}
 	rd.batch, rd.batchIndexes, rd.batchBytes = rd.batch[:0], rd.batchIndexes[:0], 0
 	clear(rd.batchKeys)
+}
+
+// writeDeliveries writes deliveries of the changes with the indexes. If the Write fails as a whole and one delivery can
+// be the cause, each delivery is written once more, alone. A Run does the same.
+func (rd *redelivery) writeDeliveries(ctx context.Context, planned []Delivery, indexes []int) {
+	n := len(planned)
+	written, failures := slices.Clone(planned), make([]error, n)
+	err := ctx.Err()
+	if err == nil {
+		err = rd.route.callWrite(ctx, written, failures)
+	}
+	mustSplit := err != nil && ctx.Err() == nil && n > 1 && oneMayBeCause(err, n)
+	if mustSplit {
+		for k := range n {
+			if rd.failed[planned[k].Change.Key] {
+				rd.setResult(indexes[k], planned[k], errUntried)
+			} else {
+				rd.writeDeliveries(ctx, planned[k:k+1], indexes[k:k+1])
+			}
+		}
+		return
+	}
+	for k, i := range indexes {
+		rd.setResult(i, written[k], cmp.Or(err, failures[k]))
+	}
 }
 
 // setResult stores the result of change i. A permanent failure is ignored if the outcome is Superseded: the sink has a

@@ -26,7 +26,7 @@ type retryLog struct {
 
 // retryFailures describes the failures since the last line.
 type retryFailures struct {
-	n      int64
+	count  int64
 	err    error     // the last failure
 	oldest time.Time // creation of the oldest change; zero: unknown
 	blocks bool      // one of the changes can never be written, and blocks its key
@@ -39,10 +39,10 @@ func (l *retryLog) add(s *scheduler, delivery *queuedDelivery, err error, now ti
 	if l.failingSince.IsZero() {
 		l.failingSince = now
 	}
-	l.unlogged.n++
+	l.unlogged.count++
 	l.unlogged.err = err
 	l.unlogged.oldest = earlierOf(l.unlogged.oldest, delivery.Change.Time)
-	l.unlogged.blocks = l.unlogged.blocks || s.blocks(delivery, err)
+	l.unlogged.blocks = l.unlogged.blocks || s.fateOfError(delivery.page, err) == fateBlocked
 }
 
 // logFailures writes a line if there were failures and the last line is old enough. The first line about blocked keys
@@ -50,7 +50,7 @@ func (l *retryLog) add(s *scheduler, delivery *queuedDelivery, err error, now ti
 func (l *retryLog) logFailures(s *scheduler, now time.Time) {
 	failures := l.unlogged
 	isUrgent := failures.blocks && !l.loggedBlocks
-	if failures.n == 0 || now.Before(l.nextAt) && !isUrgent {
+	if failures.count == 0 || now.Before(l.nextAt) && !isUrgent {
 		return
 	}
 	level, text := slog.LevelWarn, "deliveries failed and are tried again; their keys wait"
@@ -61,7 +61,7 @@ func (l *retryLog) logFailures(s *scheduler, now time.Time) {
 	waiting := len(s.parked)
 	s.run.log(level, text, func() []slog.Attr {
 		attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name}, failures.err,
-			slog.String("sink", s.route.Name), slog.Int64("failures", failures.n), slog.Int("keys_waiting", waiting),
+			slog.String("sink", s.route.Name), slog.Int64("failures", failures.count), slog.Int("keys_waiting", waiting),
 			slog.String("class", classOf(failures.err)))
 		return append(attrs, s.run.p.lossAttrs(failures.oldest, now)...)
 	})

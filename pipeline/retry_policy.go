@@ -37,9 +37,9 @@ func Permanent(err error) error { return classify(err, permanent, 0) }
 // Fatal marks err as an error that concerns all deliveries. It stops the pipeline. A nil err stays nil.
 func Fatal(err error) error { return classify(err, fatal, 0) }
 
-// Denied marks err as a refusal of credentials or rights. It is fatal if the call never worked. If the call worked
-// before, it is tried again for [DeniedFor], because credentials expire and are renewed, and rights can be restored. A
-// nil err stays nil.
+// Denied marks err as a denial: credentials or rights were refused. It is fatal if the call never worked. If the call
+// worked before, it is tried again for [DeniedFor], because credentials expire and are renewed, and rights can be
+// restored. A nil err stays nil.
 func Denied(err error) error { return classify(err, denied, 0) }
 
 func classify(err error, c errorClass, d time.Duration) error {
@@ -89,21 +89,12 @@ type Backoff struct {
 	Max  time.Duration // Default: 30s
 }
 
-func (b Backoff) withDefaults() Backoff {
-	return Backoff{cmp.Or(b.Base, 100*time.Millisecond), cmp.Or(b.Max, 30*time.Second)}
-}
-
 // Delay returns the wait after a failed try. attempt is 0 after the first try. server is the wait that the server
 // requested; the result is at least as long.
 func (b Backoff) Delay(attempt int, server time.Duration) time.Duration {
-	return b.withDefaults().delay(attempt, server)
-}
-
-// delay is Delay for a Backoff whose defaults are set.
-func (b Backoff) delay(attempt int, server time.Duration) time.Duration {
-	top := b.Max
-	if attempt < 32 && b.Base<<attempt > 0 {
-		top = min(top, b.Base<<attempt)
+	base, top := cmp.Or(b.Base, 100*time.Millisecond), cmp.Or(b.Max, 30*time.Second)
+	if attempt < 32 && base<<attempt > 0 {
+		top = min(top, base<<attempt)
 	}
 	return max(server, rand.N(top+1))
 }

@@ -17,13 +17,13 @@ func (r *run) step(f func(now time.Time)) {
 	now := time.Now()
 	f(now)
 	r.dispatch(now)
-	if r.checkPressure {
-		r.checkPressure = false
+	for r.pressureDue {
+		r.pressureDue = false
 		r.relievePressure(now)
 		r.dispatch(now)
 	}
 	r.setTimer(now)
-	if len(r.bounds.pauseCalls) > 0 && !r.pausing {
+	if len(r.memory.pauseCalls) > 0 && !r.pausing {
 		r.pausing = true
 		r.addEffect(r.callPause)
 	}
@@ -43,8 +43,8 @@ func (r *run) addEffect(effect func()) { r.effects = append(r.effects, effect) }
 func (r *run) callPause() {
 	for {
 		r.p.mu.Lock()
-		pauses := r.bounds.pauseCalls
-		r.bounds.pauseCalls = nil
+		pauses := r.memory.pauseCalls
+		r.memory.pauseCalls = nil
 		r.pausing = len(pauses) > 0
 		r.p.mu.Unlock()
 		if len(pauses) == 0 {
@@ -64,16 +64,15 @@ func (r *run) log(level slog.Level, text string, attrs func() []slog.Attr) {
 // addMoving adds n to moving. When moving is 0, only the passing of time, a retry or relievePressure can make progress.
 func (r *run) addMoving(n int) {
 	r.moving += n
-	r.checkPressure = r.checkPressure || n < 0
+	r.pressureDue = r.pressureDue || n < 0
 }
 
-// dispatch starts a writer at each sink if one can start, and checks whether the run has reached its end.
+// dispatch checks whether the run has reached its end, and starts a writer at each sink if one can start.
 func (r *run) dispatch(now time.Time) {
 	r.checkEnd()
 	for _, s := range r.schedulers {
 		s.dispatch(now)
 	}
-	r.checkEnd()
 }
 
 // setTimer sets the timer to the time of the next step that no other event causes.
@@ -98,7 +97,7 @@ func (r *run) setTimer(now time.Time) {
 // false if ctx ends first.
 func (r *run) waitToRetry(ctx context.Context, attempt int, err error) bool {
 	after, _ := Retryable(err)
-	return Sleep(ctx, r.p.options.Backoff.delay(attempt, after)) == nil
+	return Sleep(ctx, r.p.options.Backoff.Delay(attempt, after)) == nil
 }
 
 // clock makes the steps that time or a stop causes, until stop is closed.

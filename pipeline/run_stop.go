@@ -65,9 +65,9 @@ func (r *run) flushSink(sink *route, flusher Flusher) error {
 	for attempt := 0; ; attempt++ {
 		err := guard(sink.stage, nil, func() error { return flusher.Flush(r.hardCtx) })
 		if err == nil {
-			return nil // this does not end a refusal of calls: with nothing to flush, Flush makes no call
+			return nil // this does not end a period of denials: with nothing to flush, Flush makes no call
 		}
-		err = sink.refusals.Classify(err)
+		err = sink.denials.Classify(err)
 		if !isTransient(err) || !r.waitToRetry(r.hardCtx, attempt, err) {
 			return err
 		}

@@ -103,14 +103,13 @@ type Guarded interface {
 //
 // WriteSorted is Write for a compressed batch. The sequence all yields the deliveries of the batch with their plans, in
 // the order of their keys and versions. After an error, the sequence yields nothing more. WriteSorted can range over
-// the sequence several times. It should keep no delivery, because only a few deliveries are in memory at a time. If a
-// later change of the batch replaces a delivery, WriteSorted sets the delivery's Outcome to Coalesced. It does so in
-// only one of its passes over the sequence, because each pass is counted. Otherwise it leaves Outcome at Written. After
+// the sequence several times. It should keep no delivery, because only a few deliveries are in memory at a time. It
+// returns the number of deliveries that later changes of the batch replaced; the ledger counts them as Coalesced. After
 // any error, no delivery of the batch counts as written: the pipeline gives the same changes to Write, and the errors
 // of Write decide. Changes of a paused partition ([Pauser]) stay compressed until the partition is resumed, and can
 // come in a later WriteSorted.
 type SortedWriter interface {
-	WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error
+	WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) (coalesced int, err error)
 }
 
 // EventIgnorer is implemented by sinks that do not use events. If IgnoresEvents returns true, the deliveries have no

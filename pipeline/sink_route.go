@@ -11,21 +11,20 @@ import (
 // route is a Route with its defaults and its state.
 type route struct {
 	Route
-	stage          string // for errors: `sink "orders"`
-	filters        []filterStage
-	planner        Planner // the sink; nil if it is not a Planner
-	keepsOrder     bool
-	guarded        bool
-	ignoresEvents  bool         // the sink uses no events
-	sortedWriter   SortedWriter // the sink; nil if it is not a SortedWriter
-	hasDeadLetters bool         // the pipeline has DeadLetters
-	ledger         SinkLedger
-	newest         time.Time // newest creation time of the changes that were finished; zero: none yet
-	health         health
-	refusals       RefusalTracker // of Writes and Flushes
-	tel            *sinkTelemetry
-	arenas         arenaPool
-	scratch        scratchPool
+	stage         string // for errors: `sink "orders"`
+	filters       []filterStage
+	planner       Planner // the sink; nil if it is not a Planner
+	keepsOrder    bool
+	guarded       bool
+	ignoresEvents bool         // the sink uses no events
+	sortedWriter  SortedWriter // the sink; nil if it is not a SortedWriter
+	ledger        SinkLedger
+	newest        time.Time // newest creation time of the changes that were finished; zero: none yet
+	health        health
+	denials       DenialTracker // of Writes and Flushes
+	tel           *sinkTelemetry
+	arenas        arenaPool
+	scratch       scratchPool
 }
 
 func newRoute(o Route) *route {

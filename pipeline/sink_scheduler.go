@@ -19,7 +19,6 @@ type scheduler struct {
 	deadLetters      deadLetterQueue
 	writing          []*batch
 	starting         bool      // a writer was started, and has not taken its first batch yet
-	dueCount         int       // the first dueCount deliveries of ready do not wait for a full batch
 	nextWriteAt      time.Time // the rate limit allows no Write earlier
 
 	packedBytes   int64   // compressed bytes of packs
@@ -29,8 +28,8 @@ type scheduler struct {
 	retryLog retryLog
 }
 
-// accept queues the deliveries of a page, and adds its counts to the ledger.
-func (s *scheduler) accept(p *preparedRoute, now time.Time) {
+// enqueue queues the deliveries of a page, and adds its counts to the ledger.
+func (s *scheduler) enqueue(p *preparedRoute, now time.Time) {
 	l := &s.route.ledger
 	l.Routed += p.routed
 	p.dropped.addTo(l.RouteFiltered)
@@ -42,7 +41,7 @@ func (s *scheduler) accept(p *preparedRoute, now time.Time) {
 	}
 	s.ready.push(p.deliveries, now)
 	if p.deliveries[0].page.partition.state == draining {
-		s.dueCount = s.ready.n
+		s.ready.markDue(len(s.ready.chunks))
 	}
 }
 
@@ -80,15 +79,15 @@ func (s *scheduler) endBackoffs(now time.Time) {
 func (s *scheduler) waitsToFill() bool { return s.route.Batch.Fill || s.route.Batch.Linger > 0 }
 
 // hasDue reports whether there are ready deliveries that can be written now.
-func (s *scheduler) hasDue(now time.Time) bool { return s.ready.n > 0 && !s.isFilling(now) }
+func (s *scheduler) hasDue(now time.Time) bool { return s.ready.count > 0 && !s.isFilling(now) }
 
 // isFilling reports whether there are ready deliveries, and all of them must wait for a full batch.
 func (s *scheduler) isFilling(now time.Time) bool {
-	if s.ready.n == 0 || !s.waitsToFill() || s.dueCount > 0 || s.run.noFilling {
+	if s.ready.count == 0 || !s.waitsToFill() || s.ready.startsDue() || s.run.noFilling {
 		return false
 	}
 	limits := &s.route.Batch
-	isFull := s.ready.n >= limits.Count || s.ready.bytes >= limits.Bytes
+	isFull := s.ready.count >= limits.Count || s.ready.bytes >= limits.Bytes
 	hasLingered := limits.Linger > 0 && now.Sub(s.ready.oldestAt()) >= limits.Linger
 	return !isFull && !hasLingered
 }
@@ -103,7 +102,7 @@ func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 	if linger > 0 && len(s.writing) < s.route.Concurrency && s.isFilling(now) {
 		at = earlierOf(at, s.ready.oldestAt().Add(linger))
 	}
-	if now.Before(s.nextWriteAt) && (s.ready.n > 0 || len(s.queuedLanes) > 0) {
+	if now.Before(s.nextWriteAt) && (s.ready.count > 0 || len(s.queuedLanes) > 0) {
 		at = earlierOf(at, s.nextWriteAt)
 	}
 	return at
@@ -150,54 +149,45 @@ func (s *scheduler) fitsBatch(b *batch, delivery *queuedDelivery) bool {
 // takeLanes moves changes of the queued lanes into a batch. It returns false if the batch is full.
 func (s *scheduler) takeLanes(b *batch, now time.Time) bool {
 	for len(s.queuedLanes) > 0 {
-		if !s.takeLane(b, s.queuedLanes[0], now) {
+		lane := s.queuedLanes[0]
+		s.expire(lane, now)
+		first := lane.queue.first
+		if first.fail == nil && !s.fitsBatch(b, first) {
 			return false
 		}
 		s.queuedLanes[0] = nil
 		s.queuedLanes = s.queuedLanes[1:]
+		if first.fail != nil {
+			s.failPermanently(lane, now)
+		} else {
+			s.takeLane(b, lane)
+		}
 	}
 	return true
 }
 
-// takeLane moves changes of a queued lane into the batch. It returns false if the batch is full and none of the lane's
-// changes is in it: the lane stays queued. Otherwise it returns true, and the lane is not queued any more.
-func (s *scheduler) takeLane(b *batch, lane *lane, now time.Time) bool {
-	s.expire(lane, now)
-	for lane.queue.first != nil {
-		delivery := lane.queue.first
-		isTaken := lane.batch == b
-		if delivery.fail != nil {
-			if !isTaken { // else the changes in the batch are written before this failure is handled
-				s.failPermanently(lane, now)
-			}
-			return true
-		}
-		if !s.fitsBatch(b, delivery) {
-			return isTaken
+// takeLane moves the first change of a lane into the batch, and the next ones that may follow it and fit. It leaves a
+// change that failed: the changes before it are written first.
+func (s *scheduler) takeLane(b *batch, lane *lane) {
+	b.add(lane.queue.pop(), lane)
+	for s.route.keepsOrder {
+		next := lane.queue.first
+		if next == nil || next.fail != nil || !s.fitsBatch(b, next) {
+			return
 		}
 		b.add(lane.queue.pop(), lane)
-		if !s.route.keepsOrder {
-			return true
-		}
 	}
-	return true
 }
 
-// takeReady fills the batch from the ready deliveries, up to the first packed chunk.
+// takeReady fills the batch from the ready deliveries, up to the first packed chunk. If some are due, it takes no
+// others.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
-	for left := s.takeLimit(); left > 0 && !s.ready.startsPacked(); left-- {
+	takesDue := s.ready.startsDue()
+	for s.ready.startsUnpacked(takesDue) {
 		if !s.takeFirstReady(b, now) {
 			return
 		}
 	}
-}
-
-// takeLimit returns how many ready deliveries a batch may have: all, or only the due ones if there are some.
-func (s *scheduler) takeLimit() int {
-	if s.dueCount > 0 {
-		return s.dueCount
-	}
-	return s.ready.n
 }
 
 // takeFirstReady moves the first ready delivery into the batch. A change whose key has a busy lane goes to the queue of
@@ -205,23 +195,20 @@ func (s *scheduler) takeLimit() int {
 func (s *scheduler) takeFirstReady(b *batch, now time.Time) bool {
 	delivery := s.ready.first()
 	keyLane := s.lanes.find(delivery.hash, delivery.Change.Key)
-	if keyLane == nil && delivery.fail != nil {
+	switch {
+	case keyLane != nil && !s.canFollow(b, keyLane, delivery):
+		s.queueBehind(keyLane, s.ready.pop())
+	case delivery.fail != nil:
 		keyLane = s.newLane(delivery)
-		keyLane.queue.push(s.popReady())
+		keyLane.queue.push(s.ready.pop())
 		s.failPermanently(keyLane, now)
-		return true
-	}
-	if keyLane != nil && !s.canFollow(b, keyLane, delivery) {
-		s.queueBehind(keyLane, s.popReady())
-		return true
-	}
-	if !s.fitsBatch(b, delivery) {
+	case !s.fitsBatch(b, delivery):
 		return false
+	case keyLane != nil:
+		b.add(s.ready.pop(), keyLane)
+	default:
+		b.add(s.ready.pop(), s.newLane(delivery))
 	}
-	if keyLane == nil {
-		keyLane = s.newLane(delivery)
-	}
-	b.add(s.popReady(), keyLane)
 	return true
 }
 
@@ -243,11 +230,6 @@ func (s *scheduler) queueBehind(lane *lane, delivery *queuedDelivery) {
 		delivery = s.clone(delivery)
 	}
 	lane.queue.push(delivery)
-}
-
-func (s *scheduler) popReady() *queuedDelivery {
-	s.dueCount = max(s.dueCount-1, 0)
-	return s.ready.pop()
 }
 
 // waitsLong reports whether the changes of a lane wait for a backoff, or for dead letters that cannot be stored now.
@@ -284,7 +266,7 @@ func (s *scheduler) cloneChange(delivery *queuedDelivery) {
 	if delivery.lane != nil {
 		delivery.lane.key = change.Key // the old key uses the memory of the page
 	}
-	s.run.bounds.takeClones(delivery.page.partition.name, cloneMemory(1, delivery.size))
+	s.run.memory.takeClones(delivery.page.partition.name, cloneMemory(1, delivery.size))
 	s.run.unpin(delivery.page, 1)
 }
 

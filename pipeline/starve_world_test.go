@@ -224,15 +224,15 @@ func (s *habitual) Guarded() bool       { return s.habit.packs }
 func (s *habitual) IgnoresEvents() bool { return s.habit.packs }
 
 // WriteSorted collects the deliveries and calls Write. It fails as a whole.
-func (s *habitual) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error {
+func (s *habitual) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) (int, error) {
 	var ds []Delivery
 	for d, err := range all {
 		if err != nil {
-			return err
+			return 0, err
 		}
 		ds = append(ds, *d)
 	}
-	return s.Write(ctx, ds)
+	return 0, s.Write(ctx, ds)
 }
 
 func (s *habitual) wants(c *record.Change) bool {

@@ -46,7 +46,9 @@ func (r *run) storeUndecodable(page *inflightPage, records []*record.RecordError
 	// with such a source, no batch of the run waits to be full any more.
 	failed := func() { r.noFilling = r.noFilling || page.tracker != nil }
 	ctx := page.partition.lettersCtx
-	if !r.putLetters(ctx, r.p.undecodableLetters(page, records), failed) || !r.quarantineUndecodable(ctx, records) {
+	made := r.p.undecodableLetters(page, records)
+	letters := func() []DeadLetter { return made }
+	if !r.putLetters(ctx, len(made), letters, failed) || !r.quarantineUndecodable(ctx, records) {
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}

@@ -39,7 +39,8 @@ func (r *run) setWatermark(part *partition, pos Position) {
 	}
 }
 
-// commitTimeout bounds one Commit. A stop does not cancel a Commit: the next run would repeat what is not committed.
+// commitTimeout limits the time of one Commit. A stop does not cancel a Commit, because the next run repeats whatever
+// is not committed.
 const commitTimeout = 10 * time.Second
 
 // commit is the committer of a partition. It runs until the newest watermark is committed. It skips older watermarks,
@@ -82,7 +83,7 @@ func (r *run) takeWatermark(part *partition) (pos Position, ok bool) {
 func (r *run) callCommit(partition string, pos Position) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hardCtx), commitTimeout)
 	defer cancel()
-	return guard("committer", &r.p.refusals.commit, func() error { return r.committer.Commit(ctx, partition, pos) })
+	return guard("committer", &r.p.denials.commit, func() error { return r.committer.Commit(ctx, partition, pos) })
 }
 
 // commitFailed logs a failed Commit, and marks the watermark as not committed. A fatal error also stops the run.

@@ -68,7 +68,7 @@ func (s *witnessSink) Guarded() bool { return s.plan.guarded }
 
 // holds reports whether a letter of a class must hold back its key.
 func (s *witnessSink) holds(class string) bool {
-	return s.marks && (!s.plan.guarded || class == classHeld || class == classQuarantined)
+	return s.marks && (!s.plan.guarded || class == classExpired || class == classQuarantined)
 }
 
 func (s *witnessSink) KeepsKeyOrder() bool { return s.plan.keepsOrder }
@@ -76,13 +76,13 @@ func (s *witnessSink) KeepsKeyOrder() bool { return s.plan.keepsOrder }
 func (s *witnessSink) IgnoresEvents() bool { return s.plan.sorted }
 
 // WriteSorted reads its deliveries twice and then calls Write.
-func (s *witnessSink) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error {
+func (s *witnessSink) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) (int, error) {
 	var ds []Delivery
 	for range 2 {
 		ds = ds[:0]
 		for d, err := range all {
 			if err != nil {
-				return err
+				return 0, err
 			}
 			if n := len(ds); n > 0 && (ds[n-1].Change.Key > d.Change.Key ||
 				ds[n-1].Change.Key == d.Change.Key && nth(ds[n-1].Change) > nth(d.Change)) {
@@ -96,7 +96,7 @@ func (s *witnessSink) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, 
 	s.mu.Lock()
 	s.sorted++
 	s.mu.Unlock()
-	return s.Write(ctx, ds)
+	return 0, s.Write(ctx, ds)
 }
 
 // wants reports whether the change is routed here.

@@ -32,9 +32,7 @@ type RecordOptions struct {
 
 	Poll time.Duration // pause after an empty page of an open shard. Default: 250ms
 
-	Calls    int                  // maximum number of API calls in flight. Default: 8
 	Attempts int                  // maximum number of tries of a call; the API may add its own retries. Default: 8
-	Backoff  pipeline.Backoff     // pauses between tries
 	Progress func(RecordProgress) // called when the counts have changed, never concurrently. Default: not called
 }
 
@@ -73,17 +71,16 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 		return Recording{}, errs.New("record: API is missing")
 	case o.Source == "":
 		return Recording{}, errs.New("record: Source is empty: name a table or a stream ARN")
-	case o.Idle < 0 || o.EmptyPages < 0 || o.Poll < 0 || o.Calls < 0 || o.Attempts < 0:
-		return Recording{}, errs.New("record: Idle, EmptyPages, Poll, Calls and Attempts must not be negative")
+	case o.Idle < 0 || o.EmptyPages < 0 || o.Poll < 0 || o.Attempts < 0:
+		return Recording{}, errs.New("record: Idle, EmptyPages, Poll and Attempts must not be negative")
 	}
 	o.EmptyPages = cmp.Or(o.EmptyPages, 20)
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
-	o.Calls = cmp.Or(o.Calls, 8)
 	o.Attempts = cmp.Or(o.Attempts, 8)
 	if o.Progress == nil {
 		o.Progress = func(RecordProgress) {}
 	}
-	api := newRetryingAPI(o.API, o.Calls, o.Attempts, o.Backoff)
+	api := newRetryingAPI(o.API, o.Attempts, pipeline.Retryable)
 	stream, err := FindStream(ctx, api, o.Source)
 	if err != nil {
 		return Recording{}, fmt.Errorf("record %s: %w", o.Source, err)
@@ -93,7 +90,7 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 		api:     api,
 		writer: recordWriter{w: w, mask: o.Mask, recording: Recording{Stream: stream}, progress: o.Progress,
 			lastRecord: time.Now()},
-		shardEnds: make(chan shardEnd),
+		readers: newShardReaders(),
 	}
 	if err = r.run(ctx); err != nil {
 		err = fmt.Errorf("record %s: %w", o.Source, err)
@@ -103,25 +100,21 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 
 // recorder reads all shards of a stream, each shard in its own goroutine.
 type recorder struct {
-	options   RecordOptions
-	api       API
-	writer    recordWriter
-	lineage   lineage
-	shardEnds chan shardEnd
-}
-
-// shardEnd is the result of reading a shard.
-type shardEnd struct {
-	shard string
-	ended bool // the shard was read to its end, or does not exist any more; so it may have children
-	err   error
+	options RecordOptions
+	api     API
+	writer  recordWriter
+	lineage lineage
+	readers shardReaders
 }
 
 // run reads each shard after its parents, until all shards are read. If a shard fails, run starts no more readers,
 // cancels the others, waits until they have ended, and returns the first error.
 func (r *recorder) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer func() {
+		cancel()
+		r.readers.wait()
+	}()
 	if err := r.list(ctx); err != nil {
 		return err
 	}
@@ -133,34 +126,23 @@ func (r *recorder) run(ctx context.Context) error {
 			return err
 		}
 	}
-	var firstErr error
-	for running := r.startReaders(ctx, newest); running > 0; {
-		end := <-r.shardEnds
-		running--
-		err := end.err
-		if err == nil {
-			err = r.finish(ctx, end)
+	for {
+		for _, s := range r.lineage.readyShards() {
+			reader := r.newReader(s.ID, newest[s.ID])
+			r.readers.start(s.ID, func() (ended bool, err error) { return reader.readToEnd(ctx) })
 		}
-		switch {
-		case firstErr != nil:
-		case err != nil:
-			firstErr = err
-			cancel()
-		default:
-			running += r.startReaders(ctx, newest)
+		if r.readers.running == 0 {
+			return nil
+		}
+		end := <-r.readers.ends
+		r.readers.running--
+		if end.err != nil {
+			return end.err
+		}
+		if err := r.afterShard(ctx, end); err != nil {
+			return err
 		}
 	}
-	return firstErr
-}
-
-// startReaders starts a reader for each shard whose parents are read, and returns the number of the new readers.
-func (r *recorder) startReaders(ctx context.Context, newest map[string]string) int {
-	shards := r.lineage.readyShards()
-	for _, s := range shards {
-		reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.mayGrow(s.ID), newestIterator: newest[s.ID]}
-		go func() { r.shardEnds <- reader.readToEnd(ctx) }()
-	}
-	return len(shards)
 }
 
 // list adds the shards that are listed now.
@@ -174,10 +156,10 @@ func (r *recorder) list(ctx context.Context) error {
 	return nil
 }
 
-// finish makes the children of a shard ready. With Idle it also lists the shards again, because an open shard may have
-// got children. Without Idle it does not: children that appear later have only records from after the start.
-func (r *recorder) finish(ctx context.Context, end shardEnd) error {
-	r.lineage.finish(end.shard)
+// afterShard makes the children of a shard ready. With Idle it also lists the shards again, because an open shard may
+// have got children. Without Idle it does not: children that appear later have only records from after the start.
+func (r *recorder) afterShard(ctx context.Context, end shardEnd) error {
+	r.lineage.markFinished(end.shard)
 	r.writer.addShardsDone(1, len(r.lineage.order))
 	if r.options.Idle > 0 && end.ended && r.lineage.mayGrow(end.shard) {
 		return r.list(ctx)
@@ -190,18 +172,18 @@ func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 // the shard is gone, the shard is left out. The reader of the shard finds out which of the two is true.
 func newestIterators(ctx context.Context, api API, streamARN string, l *lineage) (map[string]string, error) {
 	newest := make(map[string]string)
-	for _, id := range l.order {
-		if !l.mayGrow(id) {
+	for _, s := range l.order {
+		if !l.mayGrow(s.ID) {
 			continue
 		}
-		iterator, err := api.GetShardIterator(ctx, ShardPosition{StreamARN: streamARN, Shard: id, Type: Latest})
+		iterator, err := api.GetShardIterator(ctx, ShardPosition{StreamARN: streamARN, Shard: s.ID, Type: Latest})
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrTrimmed) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		newest[id] = iterator
+		newest[s.ID] = iterator
 	}
 	return newest, nil
 }

@@ -1,6 +1,7 @@
 package shardreader
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -12,44 +13,51 @@ import (
 // shardReader reads one shard for a recording.
 type shardReader struct {
 	*recorder
-	shard          string
-	open           bool
-	newestIterator string // iterator after the newest record at the start; "" if unknown or no longer needed
-	stopAt         string // sequence number of the first record written after the recording started; "" while unknown
-	hasGap         bool   // the stream dropped unread records, and perhaps the record at stopAt
+	shard  string
+	isOpen bool // the shard may get more records
+	cursor ShardCursor
 
-	iterator     string
-	lastSequence string // sequence number of the last record read
+	newest *ShardCursor // after the newest record at the start; nil if it is unknown or no longer needed
+	stopAt string       // sequence number of the first record written after the recording started; "" while unknown
+	hasGap bool         // the stream dropped unread records, so the record at stopAt may never come
+
+	lastSequence string // sequence number of the last record that was written
 	emptyPages   int    // pages in a row without a record
 }
 
-// readToEnd reads the shard to its end, or to the end of the recording.
-func (s *shardReader) readToEnd(ctx context.Context) shardEnd {
+// newReader returns a reader of a shard. newest is an iterator after the newest record; "" if it is unknown.
+func (r *recorder) newReader(shard, newest string) *shardReader {
+	at := ShardPosition{StreamARN: r.writer.recording.Stream.ARN, Shard: shard, Type: TrimHorizon}
+	s := &shardReader{recorder: r, shard: shard, isOpen: r.lineage.mayGrow(shard)}
+	s.cursor = ShardCursor{API: r.api, Position: at}
+	if newest != "" {
+		at.Type = Latest
+		s.newest = &ShardCursor{API: r.api, Position: at, Iterator: newest}
+	}
+	return s
+}
+
+// readToEnd reads the shard to its end, or to the end of the recording. ended is as in shardEnd.
+func (s *shardReader) readToEnd(ctx context.Context) (ended bool, err error) {
 	for {
 		if err := s.findStop(ctx); err != nil || s.isPastStop() {
-			return shardEnd{shard: s.shard, err: err}
+			return false, err
 		}
 		page, err := s.read(ctx)
 		if errors.Is(err, ErrNotFound) {
 			s.writer.addGap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.lastSequence, Whole: true})
-			return shardEnd{shard: s.shard, ended: true}
+			return true, nil
 		}
 		if err != nil {
-			return shardEnd{shard: s.shard, err: err}
+			return false, err
 		}
 		reachesStop, err := s.write(page.Page)
-		switch {
-		case err != nil:
-			return shardEnd{shard: s.shard, err: err}
-		case page.Ended:
-			return shardEnd{shard: s.shard, ended: true}
-		case reachesStop || s.isFinished():
-			return shardEnd{shard: s.shard}
+		if err != nil || page.Ended || reachesStop || s.isIdle() {
+			return page.Ended && err == nil, err
 		}
-		s.iterator = page.NextIterator
-		if s.open && s.emptyPages > 0 {
+		if s.isOpen && s.emptyPages > 0 {
 			if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
-				return shardEnd{shard: s.shard, err: err}
+				return false, err
 			}
 		}
 	}
@@ -62,11 +70,11 @@ func (s *shardReader) isPastStop() bool {
 	return s.stopAt != "" && s.lastSequence != "" && record.CompareSequence(s.lastSequence, s.stopAt) >= 0
 }
 
-// isFinished reports whether the reader stops at an open shard whose last page was empty. With Idle, it stops once the
+// isIdle reports whether the reader stops at an open shard whose last page was empty. With Idle, it stops once the
 // recording got no record of any shard for the time Idle. Without Idle, it stops after EmptyPages empty pages in a row,
 // unless the record at stopAt is still to come.
-func (s *shardReader) isFinished() bool {
-	if !s.open || s.emptyPages == 0 {
+func (s *shardReader) isIdle() bool {
+	if !s.isOpen || s.emptyPages == 0 {
 		return false
 	}
 	if s.options.Idle > 0 {
@@ -78,103 +86,69 @@ func (s *shardReader) isFinished() bool {
 
 // findStop searches for the first record written after the recording started. If it finds the record, it sets stopAt.
 func (s *shardReader) findStop(ctx context.Context) error {
-	if s.newestIterator == "" {
-		return nil
-	}
-	page, err := s.api.GetRecords(ctx, RecordsQuery{Iterator: s.newestIterator, StreamARN: s.arn(), Shard: s.shard})
-	switch {
-	case err == nil:
-		s.newestIterator = page.NextIterator
-		s.stopAtFirst(page.Page)
-		return nil
-	case errors.Is(err, ErrExpiredIterator):
-		return s.renewNewest(ctx, Latest) // a later stop is correct too: only more records are recorded
-	case errors.Is(err, ErrTrimmed):
-		// All records left were written after the start of the recording. So the first record left is the one at
-		// stopAt.
-		err := s.renewNewest(ctx, TrimHorizon)
-		if err != nil || s.newestIterator == "" {
+	for s.newest != nil {
+		page, err := s.newest.Next(ctx)
+		switch {
+		case err == nil:
+			s.stopAt = page.Page.FirstSequence()
+			if s.stopAt != "" || page.Ended {
+				s.newest = nil
+			}
+			return nil
+		case errors.Is(err, ErrExpiredIterator): // a later stop is correct too: only more records are recorded
+			return nil
+		case errors.Is(err, ErrNotFound):
+			s.newest = nil
+			return nil
+		case !errors.Is(err, ErrTrimmed):
 			return err
 		}
+		// All records left were written after the start of the recording, so the oldest record left is at stopAt.
+		s.newest.Restart()
 		if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
 			return err
 		}
-		return s.findStop(ctx)
-	case errors.Is(err, ErrNotFound):
-		s.newestIterator = ""
-		return nil
 	}
-	return err
-}
-
-// stopAtFirst sets stopAt to the first sequence number of a page, if the page has one.
-func (s *shardReader) stopAtFirst(page *record.Page) {
-	for line := range recordLines(page) {
-		if line.sequence != "" {
-			s.stopAt, s.newestIterator = line.sequence, ""
-			return
-		}
-	}
-}
-
-// renewNewest replaces newestIterator. It sets newestIterator to "" if the shard no longer exists.
-func (s *shardReader) renewNewest(ctx context.Context, kind IteratorType) (err error) {
-	s.newestIterator, err = s.api.GetShardIterator(ctx, ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: kind})
-	if errors.Is(err, ErrNotFound) {
-		s.newestIterator = ""
-		return nil
-	}
-	return err
+	return nil
 }
 
 // read returns the next page. It adds a gap if the stream dropped unread records. The error wraps ErrNotFound if the
 // shard no longer exists.
 func (s *shardReader) read(ctx context.Context) (record.GetRecordsPage, error) {
 	for {
-		page, err := s.requestPage(ctx)
-		switch {
-		case err == nil:
-			return page, nil
-		case errors.Is(err, ErrExpiredIterator):
-		case errors.Is(err, ErrTrimmed):
-			if s.lastSequence != "" || !s.isYoung() {
-				s.writer.addGap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.lastSequence})
-				s.lastSequence, s.hasGap = "", true
-			}
+		page, err := s.cursor.Next(ctx)
+		isExpired, isTrimmed := errors.Is(err, ErrExpiredIterator), errors.Is(err, ErrTrimmed)
+		if !isExpired && !isTrimmed {
+			return page, err
+		}
+		if isTrimmed {
+			s.noteTrimmed()
 			if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
-				return record.GetRecordsPage{}, err
+				return page, err
 			}
-		default:
-			return record.GetRecordsPage{}, err
 		}
 		if ctx.Err() != nil {
-			return record.GetRecordsPage{}, context.Cause(ctx)
+			return page, context.Cause(ctx)
 		}
-		s.iterator = ""
 	}
 }
 
-// requestPage requests a page, and before it an iterator if there is none.
-func (s *shardReader) requestPage(ctx context.Context) (page record.GetRecordsPage, err error) {
-	if s.iterator == "" {
-		at := ShardPosition{StreamARN: s.arn(), Shard: s.shard, Type: TrimHorizon}
-		if s.lastSequence != "" {
-			at.Type, at.Sequence = AfterSequence, s.lastSequence
-		}
-		s.iterator, err = s.api.GetShardIterator(ctx, at)
-		if err != nil {
-			return page, err
-		}
+// noteTrimmed continues at the oldest record left. It adds a gap unless no record can be lost.
+func (s *shardReader) noteTrimmed() {
+	s.cursor.Restart()
+	if s.lastSequence == "" && s.isYoung() {
+		return
 	}
-	return s.api.GetRecords(ctx, RecordsQuery{Iterator: s.iterator, StreamARN: s.arn(), Shard: s.shard})
+	s.writer.addGap(record.Gap{StreamARN: s.arn(), Shard: s.shard, After: s.lastSequence})
+	s.lastSequence, s.hasGap = "", true
 }
 
 // safeRetention is the age up to which a stream keeps all records. It is an hour less than the retention, because the
 // clocks of this process and of the service may differ.
 const safeRetention = 23 * time.Hour
 
-// isYoung reports whether the shard is younger than safeRetention. The stream still has all records of such a shard. If
-// the stream refuses the first position as trimmed, the position is below the first record, and no record is lost.
+// isYoung reports whether the shard is younger than safeRetention. The stream still has all records of such a shard. A
+// position that it refuses as trimmed is then below the first record, and no record is lost.
 func (s *shardReader) isYoung() bool {
 	created, ok := ShardTime(s.shard)
 	return ok && time.Since(created) < safeRetention
@@ -182,22 +156,20 @@ func (s *shardReader) isYoung() bool {
 
 // write writes the records of a page up to stopAt, and reports whether the page reaches stopAt.
 func (s *shardReader) write(page *record.Page) (reachesStop bool, err error) {
-	var lines []recordLine
-	for line := range recordLines(page) {
-		reachesStop = s.stopAt != "" && line.sequence != "" && record.CompareSequence(line.sequence, s.stopAt) >= 0
+	var records []record.PageRecord
+	for r := range page.Records() {
+		reachesStop = s.stopAt != "" && r.Sequence != "" && record.CompareSequence(r.Sequence, s.stopAt) >= 0
 		if reachesStop {
 			break
 		}
-		if line.sequence != "" {
-			s.lastSequence = line.sequence
-		}
-		lines = append(lines, line)
+		s.lastSequence = cmp.Or(r.Sequence, s.lastSequence)
+		records = append(records, r)
 	}
 	s.emptyPages++
-	if len(page.Changes)+len(page.Errors) > 0 {
+	if page.Len() > 0 {
 		s.emptyPages = 0
 	}
-	return reachesStop, s.writer.write(lines, page.EmptyMaps)
+	return reachesStop, s.writer.write(records, page.EmptyMaps)
 }
 
 func (s *shardReader) arn() string { return s.writer.recording.Stream.ARN }

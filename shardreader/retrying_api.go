@@ -14,16 +14,18 @@ type retryingAPI struct {
 	api       API
 	slots     chan struct{}
 	attempts  int
-	backoff   pipeline.Backoff
 	retryable func(error) (after time.Duration, ok bool)
 }
 
 var _ API = (*retryingAPI)(nil)
 
-func newRetryingAPI(api API, calls, attempts int, backoff pipeline.Backoff) *retryingAPI {
-	return &retryingAPI{
-		api: api, slots: make(chan struct{}, calls), attempts: attempts, backoff: backoff, retryable: pipeline.Retryable,
-	}
+// maxCalls is the maximum number of API calls in flight.
+const maxCalls = 8
+
+func newRetryingAPI(
+	api API, attempts int, retryable func(error) (after time.Duration, ok bool),
+) *retryingAPI {
+	return &retryingAPI{api: api, slots: make(chan struct{}, maxCalls), attempts: attempts, retryable: retryable}
 }
 
 func (c *retryingAPI) ListStreams(ctx context.Context, table, after string) (StreamPage, error) {
@@ -61,7 +63,7 @@ func callWithRetry[T any](ctx context.Context, c *retryingAPI, call func() (T, e
 		if !isTransient || isLast || ctx.Err() != nil {
 			return zero, err
 		}
-		if err := pipeline.Sleep(ctx, c.backoff.Delay(attempt, requestedWait)); err != nil {
+		if err := pipeline.Sleep(ctx, pipeline.Backoff{}.Delay(attempt, requestedWait)); err != nil {
 			return zero, err
 		}
 	}

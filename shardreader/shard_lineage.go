@@ -1,12 +1,41 @@
 package shardreader
 
-// lineage decides which shards may be read: a child may be read only after its parent is finished. A shard is checked
-// when it is listed and when its parent is finished, and at no other time. This keeps lineage fast.
+// shardReaders runs the readers of several shards, each in its own goroutine.
+type shardReaders struct {
+	ends    chan shardEnd // gets the result of each reader; whoever receives one counts down running
+	running int           // number of readers whose results were not received
+}
+
+// shardEnd is the result of reading a shard.
+type shardEnd struct {
+	shard string
+	ended bool // the shard was read to its end, or does not exist any more; so it may have children
+	err   error
+}
+
+func newShardReaders() shardReaders { return shardReaders{ends: make(chan shardEnd)} }
+
+// start runs read, the reader of a shard.
+func (s *shardReaders) start(shard string, read func() (ended bool, err error)) {
+	s.running++
+	go func() {
+		ended, err := read()
+		s.ends <- shardEnd{shard, ended, err}
+	}()
+}
+
+// wait returns once all readers have ended. It drops their results.
+func (s *shardReaders) wait() {
+	for ; s.running > 0; s.running-- {
+		<-s.ends
+	}
+}
+
+// lineage decides which shards may be read: a child may be read only after its parent is finished.
 type lineage struct {
-	nodes      map[string]*shardNode
-	order      []string                // shard ids, in the order of the listing
-	children   map[string][]*shardNode // by parent id; the parent may be unlisted
-	candidates []*shardNode            // shards that the next call of readyShards checks
+	nodes    map[string]*shardNode
+	order    []*shardNode    // in the order of the listing
+	hasChild map[string]bool // by parent id; the parent may be unlisted
 }
 
 // shardNode is a listed shard.
@@ -18,7 +47,7 @@ type shardNode struct {
 // add adds listed shards. If a shard is known, add only updates its Last.
 func (l *lineage) add(shards []Shard) {
 	if l.nodes == nil {
-		l.nodes, l.children = make(map[string]*shardNode), make(map[string][]*shardNode)
+		l.nodes, l.hasChild = make(map[string]*shardNode), make(map[string]bool)
 	}
 	for _, s := range shards {
 		if known := l.nodes[s.ID]; known != nil {
@@ -27,19 +56,15 @@ func (l *lineage) add(shards []Shard) {
 		}
 		node := &shardNode{Shard: s}
 		l.nodes[s.ID] = node
-		l.order = append(l.order, s.ID)
-		l.candidates = append(l.candidates, node)
-		if s.Parent != "" {
-			l.children[s.Parent] = append(l.children[s.Parent], node)
-		}
+		l.order = append(l.order, node)
+		l.hasChild[s.Parent] = true
 	}
 }
 
 // readyShards returns the shards that may be read now and were not returned before. A shard may be read if its parent
-// is finished or no longer listed. If the parent is unfinished, the shard becomes a candidate again when the parent is
-// finished.
+// is finished or no longer listed.
 func (l *lineage) readyShards() (ready []Shard) {
-	for _, node := range l.candidates {
+	for _, node := range l.order {
 		parent := l.nodes[node.Parent]
 		isReady := parent == nil || parent.finished
 		if isReady && !node.started {
@@ -47,27 +72,19 @@ func (l *lineage) readyShards() (ready []Shard) {
 			ready = append(ready, node.Shard)
 		}
 	}
-	l.candidates = nil
 	return ready
 }
 
-// finish marks a shard as read to its end. The next readyShards checks its children.
-func (l *lineage) finish(id string) {
-	l.nodes[id].finished = true
-	l.candidates = append(l.candidates, l.children[id]...)
+// markFinished marks a shard as read to its end, or as not to be read, so that its children may be read.
+func (l *lineage) markFinished(id string) {
+	l.nodes[id].started, l.nodes[id].finished = true, true
 }
 
-// skip marks a shard as finished without a read, so that its children do not wait for it.
-func (l *lineage) skip(id string) {
-	l.nodes[id].started = true
-	l.finish(id)
-}
-
-// childless reports whether a finished shard has no listed child, or no shard is listed at all. In both cases a later
-// listing of an enabled stream will have more shards.
+// childless reports whether a finished shard has no listed child, or no shard is listed at all. In both cases an
+// enabled stream will list more shards later.
 func (l *lineage) childless() bool {
 	for id, n := range l.nodes {
-		if n.finished && len(l.children[id]) == 0 {
+		if n.finished && !l.hasChild[id] {
 			return true
 		}
 	}
@@ -76,5 +93,5 @@ func (l *lineage) childless() bool {
 
 // mayGrow reports whether a shard may get more records. Such a shard is listed as open and has no child.
 func (l *lineage) mayGrow(id string) bool {
-	return l.nodes[id].Open() && len(l.children[id]) == 0
+	return l.nodes[id].Open() && !l.hasChild[id]
 }

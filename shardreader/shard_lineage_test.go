@@ -30,7 +30,7 @@ func TestFact5_ParentsBeforeChildren(t *testing.T) {
 	}
 	for _, s := range steps {
 		if s.finish != "" {
-			l.finish(s.finish)
+			l.markFinished(s.finish)
 		}
 		if got := ids(l.readyShards()); got != s.want {
 			t.Errorf("after %q: ready are %q, want %q", s.finish, got, s.want)
@@ -54,7 +54,7 @@ func TestFact6_ParentListedAsOpen(t *testing.T) {
 	if l.mayGrow("b") || ids(l.readyShards()) != "" {
 		t.Errorf("b is open or something started before a was done")
 	}
-	l.finish("a")
+	l.markFinished("a")
 	if got := ids(l.readyShards()); got != "b" {
 		t.Errorf("ready are %q, want b", got)
 	}
@@ -90,7 +90,7 @@ func TestLineage_StartsEachShardOnceBehindItsParent(t *testing.T) {
 		for start(); len(running) > 0; start() {
 			i := rapid.IntRange(0, len(running)-1).Draw(t, "ends")
 			done[running[i]] = true
-			l.finish(running[i])
+			l.markFinished(running[i])
 			running = append(running[:i], running[i+1:]...)
 			if rapid.Bool().Draw(t, "listed again") {
 				l.add(all)
@@ -99,7 +99,7 @@ func TestLineage_StartsEachShardOnceBehindItsParent(t *testing.T) {
 		l.add(all)
 		for start(); len(running) > 0; start() {
 			done[running[0]] = true
-			l.finish(running[0])
+			l.markFinished(running[0])
 			running = running[1:]
 		}
 		if len(started) != n {

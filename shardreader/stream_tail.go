@@ -52,8 +52,7 @@ func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 	o.Attempts = cmp.Or(o.Attempts, 8)
 	return func(yield func(*record.Page, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		api := newRetryingAPI(o.API, 8, o.Attempts, pipeline.Backoff{})
-		api.retryable = o.Retryable
+		api := newRetryingAPI(o.API, o.Attempts, o.Retryable)
 		t := &tailer{options: o, api: api, pages: make(chan *record.Page)}
 		var err error
 		go func() {
@@ -89,13 +88,10 @@ type tailer struct {
 // ended before it returns.
 func (t *tailer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
-	ends := make(chan shardEnd)
-	running := 0
+	readers := newShardReaders()
 	defer func() {
 		cancel()
-		for ; running > 0; running-- {
-			<-ends
-		}
+		readers.wait()
 	}()
 	start := time.Now()
 	newest, err := t.begin(ctx)
@@ -105,15 +101,11 @@ func (t *tailer) run(ctx context.Context) error {
 	pause := relistPause
 	for {
 		for _, s := range t.lineage.readyShards() {
-			running++
-			r := &tailReader{tailer: t, shard: s.ID, start: TrimHorizon, iterator: newest[s.ID], readAt: time.Now()}
-			if r.iterator != "" {
-				r.start, r.readAt = Latest, start
-			}
-			go func() { ends <- shardEnd{shard: s.ID, err: r.readToEnd(ctx)} }()
+			r := t.newReader(s.ID, newest[s.ID], start)
+			readers.start(s.ID, func() (ended bool, err error) { return true, r.readToEnd(ctx) })
 		}
 		awaitsShards := t.lineage.childless() && t.status != Disabled
-		if running == 0 && !awaitsShards {
+		if readers.running == 0 && !awaitsShards {
 			return nil
 		}
 		var relist <-chan time.Time
@@ -121,12 +113,12 @@ func (t *tailer) run(ctx context.Context) error {
 			relist = time.After(pause)
 		}
 		select {
-		case end := <-ends:
-			running--
+		case end := <-readers.ends:
+			readers.running--
 			if end.err != nil {
 				return end.err
 			}
-			t.lineage.finish(end.shard)
+			t.lineage.markFinished(end.shard)
 			pause = relistPause
 		case <-relist:
 			if err := t.list(ctx); err != nil {
@@ -150,11 +142,11 @@ func (t *tailer) begin(ctx context.Context) (newest map[string]string, err error
 		return nil, err
 	}
 	open := 0
-	for _, id := range t.lineage.order {
-		if t.lineage.mayGrow(id) {
+	for _, s := range t.lineage.order {
+		if t.lineage.mayGrow(s.ID) {
 			open++
 		} else {
-			t.lineage.skip(id)
+			t.lineage.markFinished(s.ID)
 		}
 	}
 	if t.options.Started != nil {

@@ -13,78 +13,81 @@ import (
 // tailReader reads one shard for [Tail].
 type tailReader struct {
 	*tailer
-	shard        string
-	start        IteratorType // Latest or TrimHorizon
-	iterator     string       // iterator of the next page; "" if a new one must be requested at nextPosition()
-	lastSequence string       // sequence number of the last record read; "" if there is none
-	readAt       time.Time    // time of the last successful GetRecords call; at first, time of the reader's start
+	cursor   ShardCursor
+	readAt   time.Time // time of the last successful GetRecords call; at first, time of the reader's start
+	failures int       // failed calls in a row
+}
+
+// newReader returns a reader of a shard. newest is an iterator after the newest record of the shard at the time start.
+// If newest is "", the reader begins at the oldest record.
+func (t *tailer) newReader(shard, newest string, start time.Time) *tailReader {
+	at := ShardPosition{StreamARN: t.options.Stream, Shard: shard, Type: TrimHorizon}
+	readAt := time.Now()
+	if newest != "" {
+		at.Type, readAt = AtTimestamp, start
+	}
+	return &tailReader{tailer: t, cursor: ShardCursor{API: t.options.API, Position: at, Iterator: newest}, readAt: readAt}
 }
 
 // readToEnd reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
 func (r *tailReader) readToEnd(ctx context.Context) error {
-	failures := 0
 	for {
-		if err := r.ensureIterator(ctx); err != nil {
+		calledAt := time.Now()
+		ended, requestedWait, err := r.readPage(ctx, calledAt)
+		if err != nil || ended {
 			return err
 		}
-		calledAt := time.Now()
-		query := RecordsQuery{Iterator: r.iterator, StreamARN: r.options.Stream, Shard: r.shard}
-		page, err := r.options.API.GetRecords(ctx, query)
-		wait := readPause
-		if err == nil {
-			failures, r.readAt, r.iterator = 0, calledAt, page.NextIterator
-			if err := r.deliver(ctx, page.Page); err != nil || page.Ended {
-				return err
-			}
-		} else {
-			failures++
-			requestedWait, mayRetry := r.afterFailure(err)
-			if !mayRetry || failures >= r.options.Attempts || ctx.Err() != nil {
-				return err
-			}
-			wait = max(wait, requestedWait)
-		}
-		if err := pipeline.Sleep(ctx, time.Until(calledAt.Add(wait))); err != nil {
+		if err := pipeline.Sleep(ctx, time.Until(calledAt.Add(max(readPause, requestedWait)))); err != nil {
 			return err
 		}
 	}
 }
 
-// ensureIterator requests an iterator at nextPosition if there is none.
-func (r *tailReader) ensureIterator(ctx context.Context) (err error) {
-	if r.iterator != "" {
+// readPage reads and delivers the next page. calledAt is the time of the call. If the call fails and may be tried
+// again, err is nil.
+func (r *tailReader) readPage(
+	ctx context.Context, calledAt time.Time,
+) (ended bool, requestedWait time.Duration, err error) {
+	if err := r.updatePosition(); err != nil {
+		return false, 0, err
+	}
+	page, err := r.cursor.Next(ctx)
+	if err != nil {
+		r.failures++
+		requestedWait, mayRetry := r.afterFailure(err)
+		if !mayRetry || r.failures >= r.options.Attempts || ctx.Err() != nil {
+			return false, 0, err
+		}
+		return false, requestedWait, nil
+	}
+	r.failures, r.readAt = 0, calledAt
+	return page.Ended, 0, r.deliver(ctx, page.Page)
+}
+
+// updatePosition updates the position of a reader that has read no record and needs an iterator. All pages up to readAt
+// were empty, so an iterator at readAt skips nothing. If readAt is too long ago, the result is an error.
+func (r *tailReader) updatePosition() error {
+	if r.cursor.Iterator != "" || r.cursor.hasRead() {
 		return nil
 	}
 	unreadFor := time.Since(r.readAt)
-	if r.lastSequence == "" && unreadFor > safeRetention {
-		return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w", r.shard,
-			unreadFor.Round(time.Minute), ErrTrimmed)
+	if unreadFor > safeRetention {
+		return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w",
+			r.cursor.Position.Shard, unreadFor.Round(time.Minute), ErrTrimmed)
 	}
-	r.iterator, err = r.api.GetShardIterator(ctx, r.nextPosition())
-	return err
+	if r.cursor.Position.Type == AtTimestamp {
+		r.cursor.Position.Time = r.readAt.Truncate(time.Second)
+	}
+	return nil
 }
 
-// nextPosition returns the position at which the next page begins.
-func (r *tailReader) nextPosition() ShardPosition {
-	at := ShardPosition{StreamARN: r.options.Stream, Shard: r.shard, Type: r.start}
-	switch {
-	case r.lastSequence != "":
-		at.Type, at.Sequence = AfterSequence, r.lastSequence
-	case r.start == Latest: // no record was written between the start and readAt
-		at.Type, at.Time = AtTimestamp, r.readAt.Truncate(time.Second)
-	}
-	return at
-}
-
-// afterFailure reports whether to call GetRecords again after err, and the minimum wait before the next call. After
-// some errors, the next call needs a new iterator.
+// afterFailure reports whether to read again after err, and the minimum wait before that.
 func (r *tailReader) afterFailure(err error) (requestedWait time.Duration, mayRetry bool) {
 	switch {
 	case errors.Is(err, ErrExpiredIterator): // the process was suspended
-		r.iterator = ""
 		return 0, true
-	case errors.Is(err, ErrTrimmed) && r.lastSequence == "": // all records left were written after the start
-		r.iterator, r.start = "", TrimHorizon
+	case errors.Is(err, ErrTrimmed) && !r.cursor.hasRead(): // all records left were written after the start
+		r.cursor.Restart()
 		return 0, true
 	}
 	return r.options.Retryable(err)
@@ -92,12 +95,7 @@ func (r *tailReader) afterFailure(err error) (requestedWait time.Duration, mayRe
 
 // deliver hands a page to the caller of Tail, unless it is empty.
 func (r *tailReader) deliver(ctx context.Context, p *record.Page) error {
-	for line := range recordLines(p) {
-		if line.sequence != "" {
-			r.lastSequence = line.sequence
-		}
-	}
-	if len(p.Changes)+len(p.Errors) == 0 {
+	if p.Len() == 0 {
 		return nil
 	}
 	select {

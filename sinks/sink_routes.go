@@ -22,7 +22,7 @@ func (a *assembly) newRoute(ctx context.Context, s config.Sink) (pipeline.Route,
 		Concurrency: s.Concurrency,
 		Batch:       pipeline.Batch{Count: s.Batch.Count, Bytes: s.Batch.Bytes, Linger: s.Batch.Linger},
 	}
-	for _, f := range s.Kept() {
+	for _, f := range s.FiltersInOrder() {
 		r.Filters = append(r.Filters, a.filter(f))
 	}
 	var err error
@@ -64,7 +64,7 @@ func (a *assembly) newView(ctx context.Context, s config.Sink) (pipeline.Sink, e
 		When:       s.ItemCondition(),
 		Unique:     s.View.Unique(),
 		ForEach:    s.View.ForEach.Spec(),
-		Attributes: keyAttributes(s.View.Attributes),
+		Attributes: viewAttributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,
 		Shards:     s.View.Shards,
@@ -77,7 +77,7 @@ func (a *assembly) newView(ctx context.Context, s config.Sink) (pipeline.Sink, e
 		o.All = &view.CopyAll{Hidden: a.sensitive.Except(s.AllowSensitive)}
 	}
 	o.NoTTLDeletes = a.cfg.DropsTTLDeletes(s)
-	o.PK, o.SK = rowKey(s.View.Key)
+	o.PK, o.SK = viewKey(s.View.Key)
 	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, RowTable(s.View.Table.Name, s.View.Key)); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 
 		NoTTLDeletes: cfg.DropsTTLDeletes(s),
 	}
-	o.PK, o.SK = rowKey(s.Aggregate.Group)
+	o.PK, o.SK = viewKey(s.Aggregate.Group)
 	for _, v := range s.Aggregate.Values {
 		o.Values = append(o.Values, view.Value{Name: v.Name, Kind: v.Kind, Path: v.Path, Each: v.Each, Bound: v.Bound})
 	}
@@ -138,17 +138,17 @@ func RowTable(name string, key []config.Column) view.Table {
 	return t
 }
 
-// rowKey returns the key of a view's rows. sk is zero if the key has one attribute.
-func rowKey(cs []config.Column) (pk, sk view.Attribute) {
-	key := keyAttributes(cs)
+// viewKey returns the key of a view's rows. sk is zero if the key has one attribute.
+func viewKey(cs []config.Column) (pk, sk view.Attribute) {
+	key := viewAttributes(cs)
 	if len(key) > 1 {
 		sk = key[1]
 	}
 	return key[0], sk
 }
 
-// keyAttributes returns columns as attributes of a view's rows.
-func keyAttributes(columns []config.Column) []view.Attribute {
+// viewAttributes returns columns as attributes of a view's rows.
+func viewAttributes(columns []config.Column) []view.Attribute {
 	attributes := make([]view.Attribute, len(columns))
 	for i, c := range columns {
 		attributes[i] = view.Attribute{Name: c.Name, Template: c.Template}
@@ -270,14 +270,14 @@ func (a *assembly) newNotify(ctx context.Context, s config.Sink) (pipeline.Sink,
 // setGoSink sets the sink of r. It is the Go sink that [With] registered, or a heldSink if the Go sink is held back.
 func (a *assembly) setGoSink(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	name := s.Custom.Name
-	code, ok := a.custom[name]
-	mayLack := a.mayLackCode() && a.isHeld(s.Name)
-	if !ok && !mayLack {
-		return a.noGoSink(name)
-	}
-	if isGoSink(s) && a.isHeld(s.Name) {
+	code, hasCode := a.custom[name]
+	canBeHeld := isGoSink(s) && (hasCode || a.mayLackCode())
+	if canBeHeld && a.isHeld(s.Name) {
 		a.holdSink(r, "give the change to the Go sink "+name)
 		return nil
+	}
+	if !hasCode {
+		return a.noGoSink(name)
 	}
 	sink, err := code.make(ctx, s.Custom.With)
 	if err == nil && sink == nil {

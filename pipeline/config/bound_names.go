@@ -58,7 +58,7 @@ func (c *checker) bindAttributes(s *Sink) {
 func (c *checker) unboundPath(v *value, sc *entity.Scope) (path item.Path, ok bool) {
 	bound, unbound := splitByName(sc, v.Source)
 	isBoundBySome := len(bound) > 0 && len(unbound) > 0
-	if isBoundBySome && c.shapesOf(sc) == nil { // checkNames reports it if the entities declare their attributes
+	if isBoundBySome && c.scopeShapes(sc) == nil { // checkNames reports it if the entities declare their attributes
 		c.Fail(v, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not",
 			yamlbind.Enumerate(bound, "and"), v.Source, yamlbind.Enumerate(unbound, "and"))
 		return item.Path{}, false

@@ -13,9 +13,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// canonical returns a scalar in canonical form. Equal values have equal canonical forms, even if the file spells them
-// differently.
-func canonical(v *value) string {
+// canonicalScalar returns a scalar in canonical form. Equal values have equal canonical forms, even if the file spells
+// them differently.
+func canonicalScalar(v *value) string {
 	switch d := v.Data.(type) {
 	case Table:
 		return d.Name
@@ -44,8 +44,8 @@ func canonicalPath(path string) string {
 	return string(b)
 }
 
-// texts returns the text of each element of a list.
-func texts[T any](list []T, text func(T) string) []string {
+// textsOf returns the text of each element of a list.
+func textsOf[T any](list []T, text func(T) string) []string {
 	all := make([]string, len(list))
 	for i, element := range list {
 		all[i] = text(element)
@@ -102,30 +102,23 @@ func (c *checker) canonicalCondition(v *value) string {
 // becomes "key v" for each of its keys. Lists and maps are sorted. Keys of an object that have their default are left
 // out.
 func canonicalValue(v *value) string {
-	var parts []string
-	if v.Rule.Shape == yamlbind.ObjectShape {
+	_, isText := v.Data.(string)
+	switch {
+	case v.Rule.Shape == yamlbind.ObjectShape:
+		var parts []string
 		for _, k := range v.Rule.Keys {
 			if e := v.Get(k.Name); e != nil && !isDefault(k, e) {
 				parts = append(parts, k.Name+" "+canonicalValue(e))
 			}
 		}
 		return strings.Join(parts, " ")
-	}
-	for _, e := range v.Entries {
-		text := canonicalValue(e)
-		if v.Rule.Shape == yamlbind.MapShape {
-			text = strconv.Quote(e.Name) + ": " + text
-		}
-		parts = append(parts, text)
-	}
-	_, isText := v.Data.(string)
-	switch {
 	case v.Rule.Shape == yamlbind.ListShape:
-		return "[" + joinSet(parts) + "]"
+		return "[" + joinSet(textsOf(v.Entries, canonicalValue)) + "]"
 	case v.Rule.Shape == yamlbind.MapShape:
-		return "{" + joinSet(parts) + "}"
+		member := func(e *value) string { return strconv.Quote(e.Name) + ": " + canonicalValue(e) }
+		return "{" + joinSet(textsOf(v.Entries, member)) + "}"
 	case isText && v.Rule.Words == nil:
 		return strconv.Quote(v.Source)
 	}
-	return canonical(v)
+	return canonicalScalar(v)
 }

@@ -38,9 +38,11 @@ type Config struct {
 	DeadLetters *DeadLetters `key:"dead_letters" doc:"Where records and changes go that cannot be decoded or delivered."`
 	Metrics     Metrics      `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems     // problems that are allowed, but possibly not intended
-	LocalOnly   Problems     // problems with which the pipeline can run on embedded stores, but not on real servers
-	// NotLive has problems that prevent a start on real servers: a table name that is too short, or a default for
-	// hmac_key that is written into the file.
+	// LocalOnly has the problems with which the pipeline can run on embedded stores, but not on real servers, such as a
+	// missing state table.
+	LocalOnly Problems
+	// NotLive has the problems with which no process may open real stores: a table name that is too short, or a default
+	// for hmac_key that is written into the file.
 	NotLive Problems
 
 	entities *entity.Set // nil if the file has no entities
@@ -256,7 +258,7 @@ func ParseFrom(
 		wrongOfFields: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool),
 		lacksPlaceholder: make(map[*value]bool),
 	}
-	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Context: c})
+	c.File = yamlbind.New(name, b, yamlbind.Options{Words: fileHints, MaxNodes: maxNodes, Getenv: getenv, Context: c})
 	c.Read(grammar(), cfg)
 	if isDocument := c.Has(cfg); isDocument {
 		c.checkRules()
@@ -267,7 +269,7 @@ func ParseFrom(
 	}
 	c.entitySet() // also sets cfg.entities
 	for i := range cfg.Sinks {
-		cfg.Sinks[i].Settings = c.settings(&cfg.Sinks[i])
+		cfg.Sinks[i].Settings = c.settingsOf(&cfg.Sinks[i])
 	}
 	c.Warnings.Sort()
 	c.localOnly.Sort()

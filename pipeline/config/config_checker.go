@@ -30,7 +30,7 @@ func Schema() []byte {
 // maxNodes is the maximum number of values of a file, with its aliases expanded.
 const maxNodes = 20_000
 
-var words = yamlbind.FileHints{
+var fileHints = yamlbind.FileHints{
 	Empty:  "start with `version: 1`",
 	Second: "a file holds one pipeline: put this one into a file of its own",
 	Merge:  "write the keys out, or use an alias for a whole value",
@@ -45,7 +45,7 @@ type checker struct {
 	localOnly Problems            // problems for [Config.LocalOnly]
 	notLive   Problems            // problems for [Config.NotLive]
 	sinks     []*Sink             // sinks with exactly one kind, in the order of the file
-	ofNames   map[string][]string // names in each `of`, by the Field of the object around the `of`
+	ofNames   map[string][]string // names in each `of`, by the Field of the object that has the `of`
 	forEach   map[string]bool     // the Field of each object that has for_each
 
 	wrongOfFields  map[string]bool // the Field of each object whose `of` names an unknown entity

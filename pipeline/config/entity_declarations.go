@@ -60,7 +60,7 @@ func (cfg *Config) EntitySet() *entity.Set { return cfg.entities }
 // unknown name suggests the nearest known name.
 func (cfg *Config) ScopeOf(name string) (*entity.Scope, error) {
 	if cfg.entities.Named(name) == nil {
-		known := texts(cfg.Entities, func(e Entity) string { return e.Name })
+		known := textsOf(cfg.Entities, func(e Entity) string { return e.Name })
 		return nil, fmt.Errorf("no entity is named %s: %s", yamlbind.Quoted(name), yamlbind.Hint(name, known, "entities has"))
 	}
 	return cfg.entities.Scope(name), nil
@@ -93,7 +93,7 @@ var shapeKinds = []item.Kind{
 }
 
 // shapeKindNames are the names of shapeKinds, in the same order.
-var shapeKindNames = texts(shapeKinds, item.Kind.String)
+var shapeKindNames = textsOf(shapeKinds, item.Kind.String)
 
 // Schema implements [yamlbind.SchemaMaker].
 func (*Shapes) Schema() (ref string, schema map[string]any) {
@@ -167,7 +167,7 @@ func readPattern(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 // readEntityName reads the name of an entity under `of`, and records that the keys beside `of` use this entity.
 func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 	c := yamlbind.Context[*checker](f)
-	names := texts(c.cfg.Entities, func(e Entity) string { return e.Name })
+	names := textsOf(c.cfg.Entities, func(e Entity) string { return e.Name })
 	object := objectPath(v.Field, ".of[")
 	isKnown := slices.Contains(names, v.Source)
 	if !isKnown {

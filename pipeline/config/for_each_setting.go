@@ -51,8 +51,8 @@ func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 	return readPath(item.ParsePath)(f, v, parts)
 }
 
-// hasElements reports whether a field is inside a sink with for_each.
-func (c *checker) hasElements(field string) bool {
+// isInForEach reports whether a field is inside a sink with for_each.
+func (c *checker) isInForEach(field string) bool {
 	for parent := field; parent != ""; parent = parentField(parent) {
 		if c.forEach[parent] {
 			return true
@@ -128,12 +128,12 @@ func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 		c.FailIf(isSet && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 		return
 	}
-	shapes := c.shapesOf(scope)
+	shapes := c.scopeShapes(scope)
 	pattern, err := item.ParsePattern(e.Path)
 	if shapes == nil || err != nil {
 		return
 	}
-	isDeclared := entity.Find(shapes, pattern.Segments()) == nil // otherwise another rule reports the path
+	isDeclared := entity.FirstUndeclared(shapes, pattern.Segments()) == nil // otherwise another rule reports the path
 	c.FailIf(isDeclared && elementsOf(shapes, e.Path) == "", path, hint, "%s has no elements, as %s declares it", e.Path,
 		scope)
 }
@@ -148,7 +148,7 @@ func (c *checker) elementsAt(e **ForEach) *value {
 // set, and path.* if they declare a map. It is "" if the path has no elements.
 func elementsOf(shapes []*entity.Shape, path string) string {
 	for _, pattern := range []string{path + "[*]", path + ".*"} {
-		if p, err := item.ParsePattern(pattern); err == nil && entity.Find(shapes, p.Segments()) == nil {
+		if p, err := item.ParsePattern(pattern); err == nil && entity.FirstUndeclared(shapes, p.Segments()) == nil {
 			return pattern
 		}
 	}

@@ -14,79 +14,73 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// nameCheck checks the names of attributes that one part of the file reads. For example, a sink is a part.
-type nameCheck struct {
-	c           *checker
-	shapes      []*entity.Shape // shapes that the items can have; nil if they can have any attributes
-	scope       *entity.Scope   // entities that the part uses; nil for any item
-	forEach     string          // path of the list whose elements are {each}; "" if there is none
-	eachPattern string          // pattern of the elements {each}; "" if there are none, or if they are unknown
-
-	// report reports u, the first part of a path that the shapes do not have. line and column are the position of the
-	// path in the expression v. They are 0 if v is no expression.
-	report func(v *value, line, column int, u *entity.Undeclared)
+// readPart is a part of the file that reads attributes of items: all filters, `sensitive`, a sink or a detector.
+type readPart struct {
+	value   *value
+	forEach *value        // the `for_each` whose elements {each} reads; nil if there is none
+	scope   *entity.Scope // entities that the part uses; nil for any item
 }
 
-// checkNames checks the names of attributes in each part of the file if the file declares attributes for the part. A
-// name that is not declared is an error if the part has an `of` whose entities all declare their attributes. In other
-// parts it is a warning, because an item without an entity can have other attributes.
-func (c *checker) checkNames() {
-	warned := make(map[string]bool)
-	c.checkAllParts(func(sc *entity.Scope) *nameCheck {
-		n := &nameCheck{c: c, shapes: c.shapesOf(sc), scope: sc}
-		areComplete := n.shapes != nil
-		if !areComplete {
-			n.shapes = c.knownShapes(sc)
-		}
-		n.report = func(v *value, line, column int, u *entity.Undeclared) {
-			if u.Path == "" && c.failMissingBracesIn(sc, u.Name) {
-				return
-			}
-			if areComplete {
-				message, hint := c.undeclaredInScope(u, sc)
-				c.FailWithin(v, line, column, message, n.refineHint(v, u, hint))
-				c.undeclared[v] = true
-				return
-			}
-			name := u.Path + "\x00" + u.Name
-			if warned[name] {
-				return
-			}
-			warned[name] = true
-			message, hint := c.undeclaredMessage(u)
-			c.WarnWithin(v, line, column, message, n.refineHint(v, u, hint))
-			c.undeclared[v] = true
-		}
-		return n
-	})
-	c.checkTTLName()
-}
-
-// checkAllParts checks every part of the file that reads attributes: filters, `sensitive`, sinks and detectors.
-// newCheck returns the check for a part that reads the items of a scope.
-func (c *checker) checkAllParts(newCheck func(*entity.Scope) *nameCheck) {
+// readParts returns every part of the file that reads attributes and whose entities are known.
+func (c *checker) readParts() (parts []readPart) {
 	for _, field := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
 		if v := c.ValueOf(field); v != nil {
-			newCheck(nil).check(v, nil)
+			parts = append(parts, readPart{value: v})
 		}
 	}
 	for _, s := range c.sinks {
 		v := c.ValueOf(s)
 		if hasOneKind := len(v.All()) == 1; hasOneKind && !c.hasBrokenOf(s) {
 			kind := v.Entries[0]
-			newCheck(c.scopeOf(s)).check(kind, kind.Get("for_each"))
+			parts = append(parts, readPart{kind, kind.Get("for_each"), c.scopeOf(s)})
 		}
 	}
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		if !c.isBrokenAt(d.Field) {
-			newCheck(c.scopeAt(d.Field)).check(d, nil)
+			parts = append(parts, readPart{value: d, scope: c.scopeAt(d.Field)})
 		}
 	}
+	return parts
 }
 
-// knownShapes returns the shapes that the whole file declares. It is used for a scope if not all of the scope's
-// entities declare their attributes. It returns nil if the file does not declare enough to check names.
-func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
+// undeclaredRead is a read of a path that the shapes do not have.
+type undeclaredRead struct {
+	*entity.Undeclared        // the first part of the path that the shapes do not have
+	value              *value // what reads the path
+	line, column       int    // position of the path in value, if it is an expression; otherwise 0
+}
+
+// id identifies the undeclared name.
+func (r *undeclaredRead) id() string { return r.Path + "\x00" + r.Name }
+
+// checkNames checks the names of attributes in each part of the file if the file declares attributes for the part. A
+// name that is not declared is an error if the part has an `of` whose entities all declare their attributes. In other
+// parts it is a warning, because an item without an entity can have other attributes. Each name is warned of once.
+func (c *checker) checkNames() {
+	warned := make(map[string]bool)
+	for _, part := range c.readParts() {
+		n := newNameCheck(c, part.scope, c.declaredShapes(part.scope))
+		for _, r := range n.undeclaredReads(part) {
+			isReported := r.Path == "" && c.failMissingBracesIn(part.scope, r.Name)
+			switch {
+			case isReported:
+			case n.areComplete:
+				message, hint := c.undeclaredInScope(r.Undeclared, part.scope)
+				c.FailWithin(r.value, r.line, r.column, message, n.refineHint(r.value, r.Undeclared, hint))
+				c.undeclared[r.value] = true
+			case !warned[r.id()]:
+				message, hint := c.undeclaredMessage(r.Undeclared)
+				c.WarnWithin(r.value, r.line, r.column, message, n.refineHint(r.value, r.Undeclared, hint))
+				warned[r.id()], c.undeclared[r.value] = true, true
+			}
+		}
+	}
+	c.checkTTLName()
+}
+
+// fileShapes returns the shapes that the whole file declares. It is used for a scope if not all of the scope's entities
+// declare their attributes. It returns nil if the file does not declare enough to check names.
+func (c *checker) fileShapes(sc *entity.Scope) []*entity.Shape {
 	if !c.declaresEnough(sc) || c.hasBrokenEntity() {
 		return nil
 	}
@@ -103,7 +97,7 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 	addMissing(top, c.cfg.Source.TTLAttribute, item.KindN)
 	shapes := []*entity.Shape{top}
 	for _, e := range entities {
-		shapes = append(shapes, c.shapeOf(e))
+		shapes = append(shapes, c.entityShape(e))
 	}
 	return shapes
 }
@@ -122,10 +116,10 @@ func (c *checker) declaresEnough(sc *entity.Scope) bool {
 // declaredShapes returns the shapes that the file declares for the items of a scope. The items may have more
 // attributes.
 func (c *checker) declaredShapes(sc *entity.Scope) []*entity.Shape {
-	if shapes := c.shapesOf(sc); shapes != nil {
+	if shapes := c.scopeShapes(sc); shapes != nil {
 		return shapes
 	}
-	return c.knownShapes(sc)
+	return c.fileShapes(sc)
 }
 
 // keyPrefixes returns the entries of the key_prefix conditions inside v, each with the name of a key attribute.
@@ -160,16 +154,32 @@ func (c *checker) checkTTLName() {
 	}
 }
 
-// check checks v and all values inside v. forEach is the `for_each` whose elements {each} reads. It is nil if there is
-// none.
-func (n *nameCheck) check(v, forEach *value) {
+// nameCheck finds the reads of one part of the file that the shapes do not have.
+type nameCheck struct {
+	c           *checker
+	shapes      []*entity.Shape // shapes that the items can have; nil if they can have any attributes
+	scope       *entity.Scope   // entities that the part uses; nil for any item
+	areComplete bool            // the file declares all attributes that the items of the scope can have
+	forEach     string          // path of the list whose elements are {each}; "" if there is none
+	eachPattern string          // pattern of the elements {each}; "" if there are none, or if they are unknown
+
+	found []undeclaredRead
+}
+
+// newNameCheck returns the check of a part that reads the items of a scope, which have the shapes.
+func newNameCheck(c *checker, scope *entity.Scope, shapes []*entity.Shape) *nameCheck {
+	return &nameCheck{c: c, shapes: shapes, scope: scope, areComplete: c.scopeShapes(scope) != nil}
+}
+
+// undeclaredReads returns the undeclared reads of a part, in the order of the file.
+func (n *nameCheck) undeclaredReads(part readPart) []undeclaredRead {
 	if n.shapes == nil {
-		return
+		return nil
 	}
-	path := cmp.Or(forEach.Get("path"), forEach)
-	n.forEach = path.Written()
+	n.forEach = cmp.Or(part.forEach.Get("path"), part.forEach).Written()
 	n.eachPattern = n.elementsPattern(n.forEach)
-	n.checkInside(v)
+	n.checkInside(part.value)
+	return n.found
 }
 
 // checkInside checks what v and the values inside it read.
@@ -188,34 +198,46 @@ func (n *nameCheck) checkInside(v *value) {
 	case item.Pattern:
 		n.checkRead(v, d.String())
 	}
-	nameRule := v.Rule.Name
-	namesArePaths := nameRule != nil && nameRule.Kind != nil && nameRule.Kind.AsWritten
-	namesAreAttributes := (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[")
+	namesArePaths, namesAreKeys := hasPathsAsNames(v), hasKeyAttributesAsNames(v)
 	for _, e := range v.Entries {
 		if namesArePaths {
 			n.checkRead(e, cmp.Or(n.searchFieldPattern(v, e.Name), e.Name))
 		}
-		if namesAreAttributes {
-			n.checkPath(e, []item.Segment{{Name: e.Name, Index: -1}})
+		if namesAreKeys {
+			n.checkPath(e, attributeSegment(e.Name))
 		}
 		n.checkInside(e)
 	}
 }
 
-// checkAttribute checks a value that is a path.
+// hasPathsAsNames reports whether the names of v's entries are paths of the item, such as those of `fields`.
+func hasPathsAsNames(v *value) bool {
+	names := v.Rule.Name
+	return names != nil && names.Kind != nil && names.Kind.AsWritten
+}
+
+// hasKeyAttributesAsNames reports whether v is an `entity` or a `key_prefix` of a filter. The names of its entries are
+// key attributes.
+func hasKeyAttributesAsNames(v *value) bool {
+	return (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[")
+}
+
+// attributeSegment returns the path of a top-level attribute.
+func attributeSegment(name string) []item.Segment { return []item.Segment{{Name: name, Index: -1}} }
+
+// checkAttribute checks a value that is a path. It can also be a name that the patterns of the scope bind to a part of
+// a key. Such a name is allowed where names are, or if there is an attribute of this name, too.
 func (n *nameCheck) checkAttribute(v *value) {
-	if strings.HasSuffix(v.Field, ".for_each.by") {
-		n.checkRead(v, joinPattern("each", v.Source))
-		return
-	}
 	binding := n.scope.Binding(v.Source)
-	if binding == nil {
+	switch {
+	case strings.HasSuffix(v.Field, ".for_each.by"):
+		n.checkRead(v, joinPattern("each", v.Source))
+	case binding == nil:
 		n.checkRead(v, cmp.Or(n.searchFieldPattern(v, v.Source), itemPath(v.Source), v.Source))
-		return
+	case !readsNames(v) && entity.FirstUndeclared(n.shapes, attributeSegment(v.Source)) != nil:
+		n.c.Fail(v, "name an attribute", "%s is a part of %s, and not an attribute", v.Source,
+			yamlbind.Enumerate(binding.Attributes(), "and"))
 	}
-	isAttribute := entity.Find(n.shapes, []item.Segment{{Name: v.Source, Index: -1}}) == nil
-	n.c.FailIf(!isAttribute && !readsNames(v), v, "name an attribute", "%s is a part of %s, and not an attribute",
-		v.Source, yamlbind.Enumerate(binding.Attributes(), "and"))
 }
 
 // checkRead checks a pattern that v reads. In a part with for_each, a pattern that begins with `each` is inside an
@@ -248,16 +270,16 @@ func (n *nameCheck) elementsPattern(path string) string {
 		return ""
 	}
 	pattern := elementsOf(n.shapes, path)
-	if isComplete := n.c.shapesOf(n.scope) != nil; isComplete {
+	if n.areComplete {
 		return pattern
 	}
 	return cmp.Or(pattern, path+"[*]")
 }
 
-// checkPath reports the first part of a path that the shapes do not have.
+// checkPath adds a read of a path by v to found if the shapes do not have the path.
 func (n *nameCheck) checkPath(v *value, path []item.Segment) {
 	if u := n.firstUndeclared(path); u != nil {
-		n.report(v, 0, 0, u)
+		n.found = append(n.found, undeclaredRead{u, v, 0, 0})
 	}
 }
 
@@ -266,33 +288,36 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	if len(path) > 0 && item.Replicated(path[0].Name) {
 		return nil
 	}
-	return entity.Find(n.shapes, path)
+	return entity.FirstUndeclared(n.shapes, path)
 }
 
 // isMapReadAsElement reports whether the value of for_each is declared as a map, and the map itself has the path rest,
 // but its values do not. The declaration then probably lacks the brackets of a list.
 func (n *nameCheck) isMapReadAsElement(rest string) bool {
 	isMap := strings.HasSuffix(n.eachPattern, ".*")
-	return isMap && rest != "" && n.c.shapesOf(n.scope) != nil &&
+	return isMap && rest != "" && n.areComplete &&
 		n.declares(joinPattern(n.forEach, rest)) && !n.declares(joinPattern(n.eachPattern, rest))
 }
 
 // declares reports whether the shapes have the whole path.
 func (n *nameCheck) declares(path string) bool {
 	p, err := item.ParsePattern(path)
-	return err == nil && entity.Find(n.shapes, p.Segments()) == nil
+	return err == nil && entity.FirstUndeclared(n.shapes, p.Segments()) == nil
 }
 
-// checkExpression checks the paths that an expression reads. A name that the expression reads twice is reported once.
+// checkExpression checks the paths that an expression reads. A name that the expression reads twice is added once.
 func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
-	reported := make(map[string]bool)
+	isAdded := make(map[string]bool)
 	for _, p := range paths {
 		u := n.firstUndeclared(p.Segments)
-		if u == nil || reported[u.Path+"\x00"+u.Name] {
+		if u == nil {
 			continue
 		}
-		reported[u.Path+"\x00"+u.Name] = true
-		n.report(v, p.Line, p.Column, u)
+		r := undeclaredRead{u, v, p.Line, p.Column}
+		if !isAdded[r.id()] {
+			n.found = append(n.found, r)
+		}
+		isAdded[r.id()] = true
 	}
 }
 

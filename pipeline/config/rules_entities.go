@@ -63,7 +63,7 @@ func (c *checker) checkOneKey(e *Entity) {
 		return
 	}
 	typical := c.typicalKey()
-	attributes := slices.Concat(typical, texts(e.Key, keyAttribute))
+	attributes := slices.Concat(typical, textsOf(e.Key, keyAttribute))
 	slices.Sort(attributes)
 	c.FailIf(len(slices.Compact(attributes)) > maxKeyAttributes, &e.Key, "name the same attributes",
 		"a table has one key, and that of other entities has %s", yamlbind.Enumerate(typical, "and"))
@@ -74,7 +74,7 @@ func (c *checker) checkOneKey(e *Entity) {
 func (c *checker) typicalKey() []string {
 	var keys [][]string
 	for i := range c.cfg.Entities {
-		if names := texts(c.cfg.Entities[i].Key, keyAttribute); len(names) <= maxKeyAttributes {
+		if names := textsOf(c.cfg.Entities[i].Key, keyAttribute); len(names) <= maxKeyAttributes {
 			keys = append(keys, names)
 		}
 	}
@@ -111,15 +111,15 @@ func (c *checker) checkKeyShapes(e *Entity) {
 	}
 }
 
-// shapesOf returns the shapes of the items of a scope, one for each entity. A shape has the attributes with their
-// types. shapesOf returns nil if one of the entities declares no attributes or is broken (see isBroken).
-func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
+// scopeShapes returns the shapes of the items of a scope, one for each entity. A shape has the attributes with their
+// types. scopeShapes returns nil if one of the entities declares no attributes or is broken (see isBroken).
+func (c *checker) scopeShapes(sc *entity.Scope) []*entity.Shape {
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
 		if e.Attributes == nil || c.isBroken(e.Name) {
 			return nil
 		}
-		shapes = append(shapes, c.shapeOf(e))
+		shapes = append(shapes, c.entityShape(e))
 	}
 	return shapes
 }
@@ -127,7 +127,7 @@ func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 // declaredKind returns the declared type of a top-level attribute of the items of a scope. It returns item.Absent if
 // the type is not declared, or if the entities declare different types.
 func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
-	shapes := c.shapesOf(sc)
+	shapes := c.scopeShapes(sc)
 	if shapes == nil {
 		return c.kindInFile(name)
 	}
@@ -160,9 +160,9 @@ func (c *checker) kindInFile(name string) item.Kind {
 	return kind
 }
 
-// shapeOf returns the declared shape of an entity's items. It has the attributes that the entity declares, the
+// entityShape returns the declared shape of an entity's items. It has the attributes that the entity declares, the
 // attributes that `attributes` at the top declares, the TTL attribute, and the key attributes.
-func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
+func (c *checker) entityShape(e *entity.Entity) *entity.Shape {
 	s := &entity.Shape{Kind: item.KindM}
 	if e.Attributes != nil {
 		s.Members = slices.Clone(e.Attributes.Members)
@@ -236,9 +236,9 @@ func (c *checker) hasBrokenEntity() bool {
 
 // exprEnv returns the names that the expression at v can read, with their types.
 func (c *checker) exprEnv(v *value) expr.Env {
-	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.hasElements(v.Field),
-		Unknown: c.unknownHint}
-	shapes := c.shapesOf(env.Scope)
+	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.isInForEach(v.Field),
+		UnknownHint: c.unknownHint}
+	shapes := c.scopeShapes(env.Scope)
 	if shapes == nil {
 		return env
 	}
@@ -252,7 +252,7 @@ func (c *checker) exprEnv(v *value) expr.Env {
 			env.Attributes[m.Name] = kind
 		}
 	}
-	env.Declare = func(name string) string { return declareHint(env.Scope, "", name) }
+	env.DeclareHint = func(name string) string { return declareHint(env.Scope, "", name) }
 	return env
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// rows describes the rows of a view or an aggregate. Both write rows with a key into a table.
-type rows struct {
+// rowSpec describes the rows of a view or an aggregate. Both write rows with a key into a table.
+type rowSpec struct {
 	sink           *Sink
 	noun           string // "view" or "aggregate"
 	table          *Table
@@ -21,25 +21,25 @@ type rows struct {
 }
 
 // rowsOf returns the rows of a sink. It returns false if the sink is neither a view nor an aggregate.
-func rowsOf(s *Sink) (rows, bool) {
+func rowsOf(s *Sink) (rowSpec, bool) {
 	switch {
 	case s.View != nil:
-		r := rows{sink: s, noun: "view", table: &s.View.Table, key: &s.View.Key, attributes: &s.View.Attributes}
-		r.attributeNames = texts(s.View.Attributes, columnName)
+		r := rowSpec{sink: s, noun: "view", table: &s.View.Table, key: &s.View.Key, attributes: &s.View.Attributes}
+		r.attributeNames = textsOf(s.View.Attributes, columnName)
 		return r, true
 	case s.Aggregate != nil:
-		r := rows{sink: s, noun: "aggregate", table: &s.Aggregate.Table, key: &s.Aggregate.Group,
+		r := rowSpec{sink: s, noun: "aggregate", table: &s.Aggregate.Table, key: &s.Aggregate.Group,
 			attributes: &s.Aggregate.Values}
-		r.attributeNames = texts(s.Aggregate.Values, func(v AggregateValue) string { return v.Name })
+		r.attributeNames = textsOf(s.Aggregate.Values, func(v AggregateValue) string { return v.Name })
 		return r, true
 	}
-	return rows{}, false
+	return rowSpec{}, false
 }
 
 // earlierRows returns the rows of the sinks that come before r's sink in the file. It leaves out rows with an invalid
 // key.
-func (c *checker) earlierRows(r rows) []rows {
-	var earlier []rows
+func (c *checker) earlierRows(r rowSpec) []rowSpec {
+	var earlier []rowSpec
 	for _, s := range c.sinks {
 		if s == r.sink {
 			break
@@ -51,8 +51,13 @@ func (c *checker) earlierRows(r rows) []rows {
 	return earlier
 }
 
+// sharesKey reports whether the rows of two sinks are in one table and have the same key attributes.
+func (r rowSpec) sharesKey(other rowSpec) bool {
+	return other.table.Name == r.table.Name && columnNames(*other.key) == columnNames(*r.key)
+}
+
 // hasValidKey reports whether the key of r could be read and has one or two attributes. If not, a problem says why.
-func (c *checker) hasValidKey(r rows) bool {
+func (c *checker) hasValidKey(r rowSpec) bool {
 	return c.hasAllEntries(r.key, len(*r.key)) && len(*r.key) <= maxKeyAttributes
 }
 
@@ -83,7 +88,7 @@ func (c *checker) checkRows(s *Sink) {
 
 // checkRowIdentity checks that the key of an item's row never changes, and warns if several items or groups can have
 // the same row.
-func (c *checker) checkRowIdentity(r rows) {
+func (c *checker) checkRowIdentity(r rowSpec) {
 	entries := c.ValueOf(r.key).Entries
 	identifiesItem := r.sink.View != nil && r.sink.View.keyIdentifiesItem()
 	missing := missingName(r.sink)
@@ -108,7 +113,7 @@ func (c *checker) checkRowIdentity(r rows) {
 // the items.
 func missingName(s *Sink) string {
 	v := s.View
-	if v == nil || v.ForEach != nil || v.Collision != "dead_letter" || v.hasKey() {
+	if v == nil || v.ForEach != nil || v.Collision != "dead_letter" || v.keyHasItemKey() {
 		return ""
 	}
 	namesItem := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.NamesItem() })
@@ -140,8 +145,8 @@ func mayDistinguishItems(col Column) bool {
 }
 
 // rowsIn returns the rows that sinks write into a table. It leaves out rows with an invalid key.
-func (c *checker) rowsIn(table string) []rows {
-	var written []rows
+func (c *checker) rowsIn(table string) []rowSpec {
+	var written []rowSpec
 	for _, s := range c.sinks {
 		if r, ok := rowsOf(s); ok && r.table.Name == table && c.hasValidKey(r) {
 			written = append(written, r)
@@ -151,8 +156,8 @@ func (c *checker) rowsIn(table string) []rows {
 }
 
 // checkSharedTable checks that the sinks of one table have the same key attributes and different rows.
-func (c *checker) checkSharedTable(r rows) {
-	typical := mostFrequent(c.rowsIn(r.table.Name), func(r rows) string { return columnNames(*r.key) })
+func (c *checker) checkSharedTable(r rowSpec) {
+	typical := mostFrequent(c.rowsIn(r.table.Name), func(r rowSpec) string { return columnNames(*r.key) })
 	ours := columnNames(*r.key)
 	if theirs := columnNames(*typical.key); theirs != ours {
 		c.Fail(r.key, "a table has one key: name the same attributes, in the same order",
@@ -161,15 +166,14 @@ func (c *checker) checkSharedTable(r rows) {
 	}
 	var colliding []string // names of sinks
 	for _, other := range c.earlierRows(r) {
-		name := other.sink.Name
-		if other.table.Name != r.table.Name || columnNames(*other.key) != ours {
-			continue
-		}
-		if sameKey(*other.key, *r.key) {
+		switch {
+		case !r.sharesKey(other):
+		case sameKey(*other.key, *r.key):
 			c.Fail(r.key, "start one of the keys with a text of its own",
-				"the %s %s of the same table has the same row keys: each would overwrite the other's rows", other.noun, name)
-		} else if mayCollide(*other.key, *r.key) {
-			colliding = append(colliding, name)
+				"the %s %s of the same table has the same row keys: each would overwrite the other's rows", other.noun,
+				other.sink.Name)
+		case mayCollide(*other.key, *r.key):
+			colliding = append(colliding, other.sink.Name)
 		}
 	}
 	c.WarnIf(len(colliding) > 0, r.key, "start each key with a text of its own",
@@ -178,7 +182,7 @@ func (c *checker) checkSharedTable(r rows) {
 
 // columnNames returns the names as one text, such as "PK, SK".
 func columnNames(cs []Column) string {
-	return strings.Join(texts(cs, columnName), ", ")
+	return strings.Join(textsOf(cs, columnName), ", ")
 }
 
 func columnName(c Column) string { return c.Name }
@@ -221,10 +225,10 @@ func (c *checker) checkTableNameLength(t *Table) {
 }
 
 // checkKeyTypes checks that all sinks of one table have the same types of key attributes.
-func (c *checker) checkKeyTypes(r rows) {
+func (c *checker) checkKeyTypes(r rowSpec) {
 	types := c.keyTypes(r)
 	for _, other := range c.earlierRows(r) {
-		if other.table.Name != r.table.Name || columnNames(*other.key) != columnNames(*r.key) {
+		if !r.sharesKey(other) {
 			continue
 		}
 		for i, theirs := range c.keyTypes(other) {
@@ -245,7 +249,7 @@ const unknownKeyType = item.Kind(0)
 
 // keyTypes returns the types of r's key attributes. It returns unknownKeyType for an attribute whose type the file does
 // not declare.
-func (c *checker) keyTypes(r rows) []item.Kind {
+func (c *checker) keyTypes(r rowSpec) []item.Kind {
 	types := make([]item.Kind, len(*r.key))
 	isSharded := r.sink.Aggregate != nil && r.sink.Aggregate.Shards > 1
 	for i, col := range *r.key {
@@ -262,8 +266,8 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 }
 
 // KeyType returns the type of a key attribute. The template t makes the values of the attribute from the items of the
-// scope. It returns the zero Kind if the file does not declare the type. It returns the declared type even if no key
-// attribute can have that type.
+// scope. It returns the zero Kind if the file does not declare the type. It does not check that a key attribute can
+// have the declared type.
 func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
 	path, isPath := t.Path()
 	if b := t.Bound(); b != nil {
@@ -289,7 +293,7 @@ var reservedPrefixes = []string{"_tw_", "_tws_", "sqlite_"}
 
 // checkTableName checks that the embedded store can use the name of the table. In that store some names are reserved,
 // and names are case-insensitive.
-func (c *checker) checkTableName(r rows) {
+func (c *checker) checkTableName(r rowSpec) {
 	lower := strings.ToLower(r.table.Name)
 	hasReservedPrefix := slices.ContainsFunc(reservedPrefixes,
 		func(prefix string) bool { return strings.HasPrefix(lower, prefix) })

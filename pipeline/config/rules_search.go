@@ -191,9 +191,9 @@ func (c *checker) checkNewNames(sink *Sink) {
 	if sink.Search.ForEach != nil || c.hasBrokenOf(sink) {
 		return
 	}
-	included := texts(c.ValueOf(&f.Include).All(), (*value).Written)
-	excluded := texts(c.ValueOf(&f.Exclude).All(), (*value).Written)
-	renamed := texts(c.ValueOf(&f.Rename).All(), func(e *value) string { return e.Name })
+	included := textsOf(c.ValueOf(&f.Include).All(), (*value).Written)
+	excluded := textsOf(c.ValueOf(&f.Exclude).All(), (*value).Written)
+	renamed := textsOf(c.ValueOf(&f.Rename).All(), func(e *value) string { return e.Name })
 	for _, e := range c.ValueOf(&f.Rename).All() {
 		isTopLevel := len(memberNames(e.Name)) == 1
 		name := e.Text()

@@ -11,11 +11,11 @@ import (
 
 // isSource reports whether the table is a source table.
 func (c *checker) isSource(table string) bool {
-	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
+	return slices.Contains(textsOf(c.cfg.Source.Tables, tableName), table)
 }
 
 // refuseSelfFeeding refuses rows in a source table if the sink could read its own rows as items of that table.
-func (c *checker) refuseSelfFeeding(r rows) {
+func (c *checker) refuseSelfFeeding(r rowSpec) {
 	if !r.mayBeItems() || c.hasBrokenOf(r.sink) || !c.isSource(r.table.Name) {
 		return
 	}
@@ -28,7 +28,7 @@ func (c *checker) refuseSelfFeeding(r rows) {
 		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
 		return
 	}
-	row := slices.Concat(r.attributeNames, texts(*r.key, columnName))
+	row := slices.Concat(r.attributeNames, textsOf(*r.key, columnName))
 	copiesItem := r.sink.View != nil && r.sink.View.AllAttributes
 	isInRow := func(path string) bool { return path == "*" || copiesItem || slices.Contains(row, path) }
 	if i := slices.IndexFunc(when.Paths(), isInRow); i >= 0 {
@@ -49,13 +49,13 @@ func (c *checker) refuseSelfFeeding(r rows) {
 }
 
 // mayBeItems reports whether a row of the sink can be an item that the sink reads.
-func (r rows) mayBeItems() bool {
+func (r rowSpec) mayBeItems() bool {
 	return r.sink.Scope == nil || slices.ContainsFunc(r.sink.Scope.Entities(), r.mayBelongTo)
 }
 
 // mayBelongTo reports whether a row can be an item of the entity. It cannot if, for one key attribute, no value that a
 // row can have matches the pattern of the entity.
-func (r rows) mayBelongTo(e *entity.Entity) bool {
+func (r rowSpec) mayBelongTo(e *entity.Entity) bool {
 	for _, k := range e.Key {
 		if col := columnNamed(*r.key, k.Attribute); col != nil && alwaysDiffer(k.Pattern, col.Template) {
 			return false

@@ -19,16 +19,16 @@ const minHMACKey = 16
 // one is needed.
 func (c *checker) checkSensitive() {
 	c.checkHMACKey()
-	mask, err := mask.New(c.cfg.Sensitive, []byte("any")) // any secret will do: only the hidden paths matter here
+	sensitive, err := mask.New(c.cfg.Sensitive, []byte("any")) // any secret will do: only the hidden paths matter here
 	if err != nil {
 		return
 	}
 	for _, s := range c.sinks {
-		c.checkAllowed(s, mask)
+		c.checkAllowed(s, sensitive)
 		if s.Archive != nil { // it stores every attribute, for a long time
-			c.checkMasked(s, mask)
+			c.checkMasked(s, sensitive)
 		}
-		hiddenMask := mask.Except(s.AllowSensitive)
+		hiddenMask := sensitive.Except(s.AllowSensitive)
 		if hiddenMask == nil {
 			continue
 		}
@@ -42,26 +42,26 @@ func (c *checker) checkSensitive() {
 }
 
 // checkAllowed checks that the sink allows only attributes that are sensitive.
-func (c *checker) checkAllowed(s *Sink, mask *mask.Mask) {
+func (c *checker) checkAllowed(s *Sink, sensitive *mask.Mask) {
 	for _, e := range c.ValueOf(&s.AllowSensitive).All() {
 		switch {
 		case e.Data == nil, c.undeclared[e]: // already reported
-		case mask == nil:
+		case sensitive == nil:
 			c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
-		case !mask.Hides(e.Source):
-			c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), item.Pattern.String), "and"),
+		case !sensitive.Hides(e.Source):
+			c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(textsOf(sensitive.Patterns(), item.Pattern.String), "and"),
 				"%s is not sensitive", e.Source)
 		}
 	}
 }
 
 // checkMasked checks whether an archive masks sensitive attributes.
-func (c *checker) checkMasked(s *Sink, mask *mask.Mask) {
+func (c *checker) checkMasked(s *Sink, sensitive *mask.Mask) {
 	a := s.Archive
 	if c.Has(&a.Masked) && !c.Sound(&a.Masked) {
 		return // yamlbind has reported it
 	}
-	if mask == nil {
+	if sensitive == nil {
 		c.WarnIf(a.Masked, &a.Masked, "remove it, or add sensitive: [...] at the top",
 			"the file has no sensitive attributes: nothing is masked")
 		return
@@ -154,8 +154,7 @@ func (h hiddenPaths) hidesValue(path string) bool {
 	return isCovered(path, h.mask.Patterns()) && !isCovered(path, h.allowed)
 }
 
-// isCovered reports whether patterns match path. path can be a pattern itself: then patterns must match every path that
-// it matches.
+// isCovered reports whether patterns match path, or all paths that it matches if it is a pattern.
 func isCovered(path string, patterns []item.Pattern) bool {
 	m, err := mask.New(patternsOf([]string{path}), []byte("any"))
 	return err == nil && m != nil && m.Except(patterns) == nil
@@ -251,11 +250,7 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	}
 	for _, e := range c.ValueOf(&a.Values).All() {
 		for _, operand := range e.All() {
-			paths := readPaths(operand.Source, s.Scope)
-			if rest, hasEach := cutEachPrefix(operand.Source); hasEach && a.ForEach != "" {
-				paths = []string{elementPattern(a.ForEach, rest)}
-			}
-			for _, path := range paths {
+			for _, path := range operandPaths(operand.Source, s) {
 				c.checkPathRead(operand, path, hidden)
 			}
 		}
@@ -263,6 +258,14 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	if c.Has(&a.ForEach) && hidden.hidesValue(a.ForEach) {
 		c.checkPathRead(c.ValueOf(&a.ForEach), a.ForEach, hidden)
 	}
+}
+
+// operandPaths returns the paths of the item that an aggregate reads for the operand of a value.
+func operandPaths(operand string, s *Sink) []string {
+	if rest, hasEach := cutEachPrefix(operand); hasEach && s.Aggregate.ForEach != "" {
+		return []string{elementPattern(s.Aggregate.ForEach, rest)}
+	}
+	return readPaths(operand, s.Scope)
 }
 
 // checkTemplateReads refuses a template that reads a hidden path. forEach is the path of the list whose elements {each}

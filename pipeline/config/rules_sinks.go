@@ -111,7 +111,7 @@ var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
 // checkEvents checks that each name in the events of a notify sink is a detector. It warns of detectors whose events no
 // sink receives.
 func (c *checker) checkEvents() {
-	detectors := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
+	detectors := textsOf(c.cfg.Detectors, func(d Detector) string { return d.Name })
 	for _, s := range c.sinks {
 		if s.Notify == nil {
 			continue

@@ -33,23 +33,29 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	}
 }
 
-// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items.
-// It also refuses the filter if a search sink needs the old image of a delete to find the documents to remove.
-// Otherwise it warns of the effect on the sinks.
-func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
+// refuseTTLFilter refuses a filter that drops TTL deletes if an aggregate retracts expired items. It also refuses the
+// filter if a search sink needs the old image of a delete to find the documents to remove. It reports whether it does.
+func (c *checker) refuseTTLFilter(f Filter, where string, sinks []*Sink) (isRefused bool) {
 	for _, s := range sinks {
 		if s.Search != nil && s.Search.ForEach != nil {
 			c.Fail(f.action, "remove the filter, or for_each",
 				"TTL deletes are dropped %s, and only they tell %s which documents an expired item had: if it came back, they would stay beside the new ones", where, s.Name)
-			return
+			return true
 		}
 		if s.Aggregate != nil && !s.Aggregate.KeepOnTTL {
 			c.Fail(f.action, "write on_ttl_delete: keep there, or remove the filter",
 				"TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
-			return
+			return true
 		}
 	}
+	return false
+}
 
+// checkTTLFilter refuses a filter that drops TTL deletes, or warns of the effect on the sinks.
+func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
+	if c.refuseTTLFilter(f, where, sinks) {
+		return
+	}
 	isAggregate := func(s *Sink) bool { return s.Aggregate != nil }
 	hasCounts := slices.ContainsFunc(sinks, isAggregate)
 	others := slices.DeleteFunc(slices.Clone(sinks), isAggregate)
@@ -91,17 +97,7 @@ func missedChanges(action *value) string {
 	}
 	switch condition.Name {
 	case "op":
-		var missed []string
-		for _, m := range []struct{ op, text string }{
-			{"INSERT", "new items would be missed"},
-			{"MODIFY", "updates would be missed, and leaves: items that no longer meet `when`"},
-			{"REMOVE", "deletes would be missed, and what is made of deleted items would stay"},
-		} {
-			if isDropped := condition.Holds(m.op) == isDrop; isDropped {
-				missed = append(missed, m.text)
-			}
-		}
-		return strings.Join(missed, "; ")
+		return missedOperations(func(op string) bool { return condition.Holds(op) == isDrop })
 	case "entity":
 		return "an item whose attribute changes would be let in and never out: its leave would be missed"
 	case "changed", "unchanged":
@@ -109,6 +105,21 @@ func missedChanges(action *value) string {
 	default:
 		return otherwise
 	}
+}
+
+// missedOperations describes the changes that a sink with state would miss if a filter drops some operations.
+func missedOperations(isDropped func(op string) bool) string {
+	var missed []string
+	for _, m := range []struct{ op, text string }{
+		{"INSERT", "new items would be missed"},
+		{"MODIFY", "updates would be missed, and leaves: items that no longer meet `when`"},
+		{"REMOVE", "deletes would be missed, and what is made of deleted items would stay"},
+	} {
+		if isDropped(m.op) {
+			missed = append(missed, m.text)
+		}
+	}
+	return strings.Join(missed, "; ")
 }
 
 // missedWithoutWord describes the changes that a sink with state would miss if a filter drops the changes that the word
@@ -130,7 +141,7 @@ func (c *checker) checkView(s *Sink) {
 	c.checkRows(s)
 	c.checkForEach(s)
 	collision := &s.View.Collision
-	isWithoutEffect := s.View.hasKey() && s.View.ForEach == nil && c.Has(collision)
+	isWithoutEffect := s.View.keyHasItemKey() && s.View.ForEach == nil && c.Has(collision)
 	c.WarnIf(isWithoutEffect, collision, "remove it", "no two items can claim a row: {@key} is in its key")
 	c.checkViewShards(s)
 	if c.cfg.State == nil {

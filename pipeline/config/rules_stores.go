@@ -36,7 +36,7 @@ func (c *checker) refuseRows(t *Table, usedBy string) {
 	if t.Name == "" {
 		return
 	}
-	var conflicting []rows
+	var conflicting []rowSpec
 	for _, s := range c.sinks {
 		if r, ok := rowsOf(s); ok && r.table.Name == t.Name {
 			conflicting = append(conflicting, r)
@@ -48,7 +48,7 @@ func (c *checker) refuseRows(t *Table, usedBy string) {
 		c.Fail(conflicting[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name),
 			usedBy)
 	default:
-		names := texts(conflicting, func(r rows) string { return r.sink.Name })
+		names := textsOf(conflicting, func(r rowSpec) string { return r.sink.Name })
 		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", usedBy,
 			yamlbind.Enumerate(names, "and"))
 	}
@@ -102,7 +102,10 @@ func (c *checker) checkDeadLetters() {
 	c.WarnIf(letters.Dir != "" && hasLeaseTable, &letters.Dir,
 		"give dead_letters a bucket or a queue; or write leases: {file: PATH} if there is only one consumer",
 		"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
-	maxHold := &letters.MaxHold
+	c.checkMaxHold(&letters.MaxHold)
+}
+
+func (c *checker) checkMaxHold(maxHold *time.Duration) {
 	c.FailIf(c.Sound(maxHold) && *maxHold <= 0, maxHold, "write a duration such as 12h",
 		"a change must be tried for some time before it is given up")
 	c.FailIf(*maxHold >= streamRetention, maxHold,
@@ -144,7 +147,7 @@ func (c *checker) warnSharedBucket(d *DeadLetters) {
 // connections.
 func (c *checker) checkConnections() {
 	used := make(map[string]bool)
-	names := texts(c.cfg.Connections, func(conn Connection) string { return conn.Name })
+	names := textsOf(c.cfg.Connections, func(conn Connection) string { return conn.Name })
 	for _, s := range c.sinks {
 		if s.Search == nil || s.Search.Connection == "" {
 			continue

@@ -151,7 +151,7 @@ func (n *nameCheck) elementNames() []string {
 	if err != nil {
 		return nil
 	}
-	if u := entity.Find(n.shapes, slices.Concat(p.Segments(), []item.Segment{{Index: -1}})); u != nil {
+	if u := entity.FirstUndeclared(n.shapes, slices.Concat(p.Segments(), []item.Segment{{Index: -1}})); u != nil {
 		return u.Known
 	}
 	return nil

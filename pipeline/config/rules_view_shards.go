@@ -39,7 +39,7 @@ func (c *checker) checkOneItemPerRow(s *Sink) {
 		return
 	}
 	hint := "put {@key} into the sort key, as in 'ROW#{@key}'; or remove shards and {@shard}"
-	if len(v.unique) > 0 {
+	if len(v.entityUnique) > 0 {
 		hint = "put each name of `unique` into the key, with a text between it and others and |esc, as in '{A|esc}#{B|esc}'; or " + hint
 	}
 	if c.Has(&v.Collision) && !v.RowsGuardThemselves() {

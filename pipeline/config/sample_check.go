@@ -26,7 +26,7 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 	}
 	c.checkNamesInSample(sample)
 	c.checkTTLInSample(sample)
-	c.checkConstants(sample.shapesOf)
+	c.checkConstants(sample.ofScope)
 	prefixes := keyPrefixes(c.ValueOf(&cfg.Filters))
 	for _, s := range c.sinks {
 		prefixes = append(prefixes, keyPrefixes(c.ValueOf(&s.Filters))...)
@@ -44,24 +44,24 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 // checkNamesInSample warns once of each name of an attribute that no item of the sample has.
 func (c *checker) checkNamesInSample(sample sampleShapes) {
 	warned := make(map[string]bool)
-	c.checkAllParts(func(sc *entity.Scope) *nameCheck {
-		report := func(v *value, line, column int, u *entity.Undeclared) {
-			name := sc.String() + "\x00" + u.Path + "\x00" + u.Name
-			if warned[name] || c.undeclared[v] {
-				return
+	for _, part := range c.readParts() {
+		n := newNameCheck(c, part.scope, sample.ofScope(part.scope))
+		for _, r := range n.undeclaredReads(part) {
+			name := part.scope.String() + "\x00" + r.id()
+			if warned[name] || c.undeclared[r.value] {
+				continue
 			}
 			warned[name] = true
-			message, hint := notInSample(u, sc)
-			c.WarnWithin(v, line, column, message, hint)
+			message, hint := notInSample(r.Undeclared, part.scope)
+			c.WarnWithin(r.value, r.line, r.column, message, hint)
 		}
-		return &nameCheck{c: c, shapes: sample.shapesOf(sc), scope: sc, report: report}
-	})
+	}
 }
 
 // checkTTLInSample warns if no item of the sample has the TTL attribute.
 func (c *checker) checkTTLInSample(sample sampleShapes) {
-	ttl, shapes := c.cfg.Source.TTLAttribute, sample.shapesOf(nil)
-	if ttl == "" || shapes == nil || entity.Find(shapes, []item.Segment{{Name: ttl, Index: -1}}) == nil {
+	ttl, shapes := c.cfg.Source.TTLAttribute, sample.ofScope(nil)
+	if ttl == "" || shapes == nil || entity.FirstUndeclared(shapes, attributeSegment(ttl)) == nil {
 		return
 	}
 	message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: shapes[0].Names()}, nil)
@@ -139,9 +139,9 @@ func sampleShape(items []item.Image) *entity.Shape {
 	return sampled.Shape()
 }
 
-// shapesOf returns the shapes of the items of a scope, one for each entity of the scope. For a nil scope it returns the
+// ofScope returns the shapes of the items of a scope, one for each entity of the scope. For a nil scope it returns the
 // shape that all items have together. It returns nil if the sample has no items of one of the entities.
-func (s sampleShapes) shapesOf(sc *entity.Scope) []*entity.Shape {
+func (s sampleShapes) ofScope(sc *entity.Scope) []*entity.Shape {
 	if sc == nil && s.all != nil {
 		return []*entity.Shape{s.all}
 	}

@@ -145,7 +145,7 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 		return nil
 	}
 	c := yamlbind.Context[*checker](f)
-	hasElements := c.hasElements(v.Field)
+	hasElements := c.isInForEach(v.Field)
 	t, err := template.Parse(src, template.Options{Each: v.Rule.Each || hasElements, Identity: hasElements,
 		Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
 	if err != nil {
@@ -170,7 +170,7 @@ func expression[T any](compile func(*expr.Env, string) (T, error)) yamlbind.Read
 		}
 		env := c.exprEnv(v)
 		isKeyWrong := false // the key of an entity lacks a placeholder for a name of the expression
-		env.Unknown = func(name string) string {
+		env.UnknownHint = func(name string) string {
 			isKeyWrong = isKeyWrong || c.failMissingBracesIn(env.Scope, name)
 			return c.unknownHint(name)
 		}

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,22 +11,23 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// settings returns the settings that shape the output of a sink. The result maps the path of each setting to the
+// settingsOf returns the settings that shape the output of a sink. The result maps the path of each setting to the
 // setting's value in canonical form. The settings include the sink's own keys ("view.key.PK") and keys outside the sink
 // ("source.tables", "filters", "detect.paid", "sensitive", "hmac_key"). Two files with the same settings make the sink
 // write the same output. It makes no difference whether a file writes a default or leaves it out. Keys that only change
 // the sink's speed or its destination are not included. Secrets are included as digests.
-func (c *checker) settings(s *Sink) map[string]string {
+func (c *checker) settingsOf(s *Sink) map[string]string {
 	kind := c.ValueOf(s).Entries[0]
 	m := make(settings)
 	m.add(kind.Name, kind)
 
-	m.set("source.tables", joinSet(texts(c.cfg.Source.Tables, tableName)))
+	m.set("source.tables", joinSet(textsOf(c.cfg.Source.Tables, tableName)))
 	if c.cfg.Source.Kinesis != "" {
 		m.set("source.kinesis", "versions are times") // the name of the Kinesis stream does not change the output
 	}
@@ -48,7 +48,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 			m["view.tombstones"] = "in_place"
 		}
 	case s.Search != nil:
-		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
+		m.set("search.fields.include", joinSet(textsOf(s.Search.Fields.Include, canonicalPath)))
 		m.set("search.mapping", mappingDigest(s.Search.Mapping))
 		m.setForEach("search", s.Search.ForEach)
 	case m["archive.kinds"] == "change, ttl_delete, user_delete":
@@ -78,7 +78,7 @@ func (m settings) add(path string, v *value) {
 	case yamlbind.MapShape:
 		m.set(path, v.Text()) // some maps can be written as one word
 		if v.Rule.Ordered {
-			m.set(path, strings.Join(texts(v.Entries, func(e *value) string { return e.Name }), ", "))
+			m.set(path, strings.Join(textsOf(v.Entries, func(e *value) string { return e.Name }), ", "))
 		}
 		namesArePaths := v.Rule.Name != nil && v.Rule.Name.Kind.AsWritten
 		for _, e := range v.Entries {
@@ -89,11 +89,11 @@ func (m settings) add(path string, v *value) {
 			m.add(yamlbind.Join(path, name), e)
 		}
 	case yamlbind.ListShape:
-		m.set(path, joinSet(texts(v.Entries, canonical)))
+		m.set(path, joinSet(textsOf(v.Entries, canonicalScalar)))
 	case yamlbind.AnyShape:
 		m.addDigests(path, yamlbind.As[With](v).node)
 	default:
-		m.set(path, canonical(v))
+		m.set(path, canonicalScalar(v))
 	}
 }
 
@@ -108,7 +108,7 @@ func (m settings) setForEach(kind string, e *ForEach) {
 
 // isDefault reports whether e is the default of the key.
 func isDefault(k yamlbind.Key, e *value) bool {
-	return k.Def != "" && strings.EqualFold(canonical(e), strings.Trim(k.Def, "'"))
+	return k.Def != "" && strings.EqualFold(canonicalScalar(e), strings.Trim(k.Def, "'"))
 }
 
 // addDigests adds the settings of a custom sink as digests, because they may contain secrets.
@@ -135,18 +135,7 @@ func (s *Sink) receivesEvents(detector string) bool {
 // addEntities adds the entities that decide which items the sink receives and how its rows are guarded (protected from
 // older versions).
 func (m settings) addEntities(c *checker, s *Sink) {
-	var names []string
-	if c.readsEntity(c.ValueOf(s)) {
-		names = texts(c.cfg.Entities, func(e Entity) string { return e.Name })
-	}
-	for field, entities := range c.ofNames {
-		isInFilters := strings.HasPrefix(field, "filters[")
-		isInSink := strings.HasPrefix(field+".", c.ValueOf(s).Field+".")
-		detector, isInDetector := strings.CutPrefix(field, "detect.")
-		if isInFilters || isInSink || isInDetector && s.receivesEvents(detector) {
-			names = append(names, entities...)
-		}
-	}
+	names := c.entitiesOf(s)
 	for i := range c.cfg.Entities {
 		e := &c.cfg.Entities[i]
 		if !slices.Contains(names, e.Name) {
@@ -163,37 +152,62 @@ func (m settings) addEntities(c *checker, s *Sink) {
 	}
 }
 
+// entitiesOf returns the names of the entities that the output of a sink depends on. Names may be repeated.
+func (c *checker) entitiesOf(s *Sink) (names []string) {
+	if c.readsEntity(c.ValueOf(s)) {
+		names = textsOf(c.cfg.Entities, func(e Entity) string { return e.Name })
+	}
+	for field, entities := range c.ofNames {
+		isInFilters := strings.HasPrefix(field, "filters[")
+		isInSink := strings.HasPrefix(field+".", c.ValueOf(s).Field+".")
+		detector, isInDetector := strings.CutPrefix(field, "detect.")
+		if isInFilters || isInSink || isInDetector && s.receivesEvents(detector) {
+			names = append(names, entities...)
+		}
+	}
+	return names
+}
+
 // readsEntity reports whether a template in v or inside it has {@entity}.
 func (c *checker) readsEntity(v *value) bool {
 	t := templateOf(v)
 	return t != nil && t.ReadsEntity() || slices.ContainsFunc(v.All(), c.readsEntity)
 }
 
-// addSensitive adds the sensitive paths that are hidden from the sink, if they affect its output. For example, a view
-// with `attributes: all` leaves them out of its rows. Other views and aggregates read no hidden path, so their output
-// is not affected. addSensitive also adds a digest of hmac_key if the output depends on it.
+// addSensitive adds the sensitive paths that are hidden from the sink, if they affect its output. It also adds a digest
+// of hmac_key if the output depends on it.
 func (m settings) addSensitive(cfg *Config, s *Sink) {
-	needsSecret := s.Search != nil && (s.Search.HashID || len(s.Search.Fields.Hash) > 0)
-	mask, err := mask.New(cfg.Sensitive, []byte("any"))
-	hidden := mask.Except(s.AllowSensitive)
-	switch {
-	case err != nil, s.Aggregate != nil:
-	case s.View == nil:
-		m.set("sensitive", hiddenText(hidden, s))
-		isMasked := m["sensitive"] != "" && s.Search == nil // a document leaves hidden values out
-		needsSecret = needsSecret || isMasked
-	case s.View.AllAttributes:
-		m.set("sensitive", joinSet(texts(hidden.Patterns(), canonicalPattern)))
-	}
-	if needsSecret && cfg.HMACKey != "" {
+	hidden := s.hiddenText(cfg.Sensitive)
+	m.set("sensitive", hidden)
+	if s.needsSecret(hidden) && cfg.HMACKey != "" {
 		sum := sha256.Sum256([]byte("tablewake hmac_key\x00" + cfg.HMACKey))
 		m["hmac_key"] = shortDigest(sum[:])
 	}
 }
 
-// hiddenText returns the patterns that are hidden from the sink, and the allowed paths inside these patterns.
-func hiddenText(hiddenMask *mask.Mask, s *Sink) string {
-	hidden := hiddenMask.Patterns()
+// needsSecret reports whether the sink's output depends on hmac_key. hidden is the result of hiddenText.
+func (s *Sink) needsSecret(hidden string) bool {
+	switch {
+	case s.Search != nil: // a document leaves hidden values out, and hashes others
+		return s.Search.HashID || len(s.Search.Fields.Hash) > 0
+	case s.View != nil || s.Aggregate != nil:
+		return false
+	}
+	return hidden != "" // hidden values are masked
+}
+
+// hiddenText returns the patterns of sensitive that are hidden from the sink and affect its output, and the allowed
+// paths inside these patterns. An aggregate reads no hidden path, and a view only leaves them out of `attributes: all`.
+func (s *Sink) hiddenText(sensitive []item.Pattern) string {
+	m, err := mask.New(sensitive, []byte("any"))
+	readsNone := s.Aggregate != nil || s.View != nil && !s.View.AllAttributes
+	if err != nil || readsNone {
+		return ""
+	}
+	hidden := m.Except(s.AllowSensitive).Patterns()
+	if s.View != nil {
+		return joinSet(textsOf(hidden, canonicalPattern))
+	}
 	if s.Search != nil {
 		hidden = slices.DeleteFunc(hidden, s.Search.Fields.isUnaffectedBy)
 	}
@@ -201,15 +215,11 @@ func hiddenText(hiddenMask *mask.Mask, s *Sink) string {
 	if err != nil || remaining == nil {
 		return ""
 	}
-	var allowed []string
-	for _, p := range s.AllowSensitive {
-		if remaining.Hides(p.String()) {
-			allowed = append(allowed, canonicalPattern(p))
-		}
-	}
-	text := joinSet(texts(hidden, canonicalPattern))
+	isOutside := func(p item.Pattern) bool { return !remaining.Hides(p.String()) }
+	allowed := slices.DeleteFunc(slices.Clone(s.AllowSensitive), isOutside)
+	text := joinSet(textsOf(hidden, canonicalPattern))
 	if len(allowed) > 0 {
-		text += " but " + joinSet(allowed)
+		text += " but " + joinSet(textsOf(allowed, canonicalPattern))
 	}
 	return text
 }
@@ -231,10 +241,8 @@ func mappingDigest(mapping json.RawMessage) string {
 	if mapping == nil {
 		return ""
 	}
-	dec := json.NewDecoder(bytes.NewReader(mapping))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
+	v, err := indexmap.Decode(mapping)
+	if err != nil {
 		return "" // cannot happen: readMapping has parsed it
 	}
 	text, err := json.Marshal(v) // sorts the names

@@ -43,7 +43,7 @@ type Sink struct {
 	NoBackfill     bool           `key:"backfill,apart" words:"wait,none" yes:"none" def:"wait" below:"view,aggregate,search" doc:"What to do when the sink is added to a pipeline that has written before: wait until tablewake backfill fills it, or begin with the changes of now (none)."`
 	AllowSensitive []item.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
 
-	Scope *entity.Scope // scope of the entities in Of; nil if Of is empty
+	Scope *entity.Scope // scope of Entities; nil if Entities is empty
 
 	// Settings has the settings that shape the output, by path, such as "view.key.PK". It includes settings of other
 	// parts of the file, such as "source.tables" or "filters". Secrets are digests.
@@ -63,15 +63,15 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 		s.Scope = c.entitySet().Scope(s.Entities...)
 	}
 	if s.View != nil {
-		s.View.unique = s.Scope.Unique()
+		s.View.entityUnique = s.Scope.Unique()
 	}
 	c.sinks = append(c.sinks, s)
 }
 
-// Kept returns the filters before the sink, in the order of evaluation. The sink receives the changes that all of them
-// keep. A dropped change is counted by the name of the filter that drops it. For a sink that keeps state, the
-// conditions on items come in addition, from [Sink.ItemCondition].
-func (s *Sink) Kept() []pipeline.Filter {
+// FiltersInOrder returns the filters before the sink, in the order of evaluation. The sink receives the changes that
+// all of them keep. A dropped change is counted by the name of the filter that drops it. For a sink that keeps state,
+// the conditions on items come in addition, from [Sink.ItemCondition].
+func (s *Sink) FiltersInOrder() []pipeline.Filter {
 	var kept []pipeline.Filter
 	switch {
 	case s.Scope == nil:
@@ -148,7 +148,7 @@ type View struct {
 
 	AllAttributes bool // rows have the attributes of the item; Attributes is empty
 
-	unique []string // names of `unique` in the sink's entity, which identify an item; nil if there are none
+	entityUnique []string // names of `unique` in the sink's entity, which identify an item; nil if there are none
 }
 
 // Made is called after the keys are read. It sets AllAttributes, and the path of ForEach.
@@ -158,14 +158,14 @@ func (v *View) Made(_ *yamlbind.File, at *value) {
 }
 
 // RowsGuardThemselves reports whether the key of each row contains its item's {@key}, or the names that identify the
-// item ([View.Unique]). Such a row stores its own guard (the version that refuses older writes). Otherwise the guard
-// may be a record of the item in the state table. With ForEach, it is always there.
+// item ([View.Unique]). Such a row stores its own guard (the version that refuses older writes). The guards of other
+// views can be records of the items in the state table, and with ForEach they always are.
 func (v *View) RowsGuardThemselves() bool {
 	return v.ForEach == nil && v.keyIdentifiesItem()
 }
 
 // keyIdentifiesItem reports whether the key of each row contains its item's {@key} or the names of [View.Unique].
-func (v *View) keyIdentifiesItem() bool { return v.hasKey() || v.Unique() != nil }
+func (v *View) keyIdentifiesItem() bool { return v.keyHasItemKey() || v.Unique() != nil }
 
 // keyMayIdentifyItem reports whether the key of each row identifies its item for at least some source tables. It does
 // for a table if the row's key contains all of the table's key attributes.
@@ -174,23 +174,23 @@ func (v *View) keyMayIdentifyItem() bool {
 	return v.keyIdentifiesItem() || slices.ContainsFunc(v.Key, hasEscaped)
 }
 
-// hasKey reports whether the key of each row contains its item's {@key}. Then two items can never claim one row.
-func (v *View) hasKey() bool {
+// keyHasItemKey reports whether the key of each row contains its item's {@key}. Then two items can never claim one row.
+func (v *View) keyHasItemKey() bool {
 	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
 }
 
 // Unique returns the names that identify an item, if the key of the item's row has all of them. It returns nil if the
-// key lacks one of them, if the key has {@key}, or if on_collision decides which item owns a row. If two items still
-// have the same row, the names do not identify the items, and that is a collision.
+// key lacks one of them, if the key has {@key}, or if on_collision decides which item owns a row. Two items that have
+// the same row, although the names should identify them, are a collision.
 func (v *View) Unique() []string {
-	if len(v.unique) == 0 || v.hasKey() || v.Collision != "dead_letter" {
+	if len(v.entityUnique) == 0 || v.keyHasItemKey() || v.Collision != "dead_letter" {
 		return nil
 	}
 	bound := v.boundNames()
-	if slices.ContainsFunc(v.unique, func(name string) bool { return !slices.Contains(bound, name) }) {
+	if slices.ContainsFunc(v.entityUnique, func(name string) bool { return !slices.Contains(bound, name) }) {
 		return nil
 	}
-	return v.unique
+	return v.entityUnique
 }
 
 // boundNames returns the bound names in the key of a row. A bound name is a name that the key of an entity binds.
@@ -336,6 +336,12 @@ type Archive struct {
 // KeepsNewest reports whether an object holds only the newest change of its item. Such an archive is not a history, so
 // no sink can be filled from it.
 func (a *Archive) KeepsNewest() bool { return a.PerItem && a.Key != nil && !a.Key.HasVersion() }
+
+// TakesAllKinds reports whether the archive keeps changes of all kinds.
+func (a *Archive) TakesAllKinds() bool {
+	isLeftOut := func(kind string) bool { return !slices.Contains(a.Kinds, kind) }
+	return len(a.Kinds) == 0 || !slices.ContainsFunc([]string{"ttl_delete", "user_delete", "change"}, isLeftOut)
+}
 
 // Made is called after the keys are read. It removes the default age of Roll if the layout is per_item, because objects
 // of that layout never wait.

@@ -65,9 +65,9 @@ type Undeclared struct {
 	Kind  item.Kind // declared kind of the value at Path
 }
 
-// Find returns the first part of a path that none of the shapes has. It returns nil if one of the shapes has the whole
-// path. A wildcard matches any name or index.
-func Find(shapes []*Shape, path []item.Segment) *Undeclared {
+// FirstUndeclared returns the first part of a path that none of the shapes has. It returns nil if one of the shapes has
+// the whole path. A wildcard matches any name or index.
+func FirstUndeclared(shapes []*Shape, path []item.Segment) *Undeclared {
 	before := ""
 	for _, segment := range path {
 		if segment.Wild > item.AnyElement {
@@ -83,18 +83,22 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 		if len(next) == 0 {
 			return newUndeclared(shapes, segment.Name, before)
 		}
-		shapes = next
-		switch {
-		case segment.Wild != item.NoWildcard:
-		case segment.Index >= 0:
-			before += "[" + strconv.Itoa(segment.Index) + "]"
-		case before == "":
-			before = segment.Name
-		default:
-			before += "." + segment.Name
-		}
+		shapes, before = next, joinSegment(before, segment)
 	}
 	return nil
+}
+
+// joinSegment returns the path of a segment inside the value at path. It leaves out wildcards.
+func joinSegment(path string, segment item.Segment) string {
+	switch {
+	case segment.Wild != item.NoWildcard:
+		return path
+	case segment.Index >= 0:
+		return path + "[" + strconv.Itoa(segment.Index) + "]"
+	case path == "":
+		return segment.Name
+	}
+	return path + "." + segment.Name
 }
 
 // newUndeclared returns the result for a name that none of the shapes at a path has.

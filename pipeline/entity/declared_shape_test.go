@@ -42,7 +42,7 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := Find([]*Shape{order, refund}, p.Segments())
+		u := FirstUndeclared([]*Shape{order, refund}, p.Segments())
 		switch {
 		case tt.path == "Address[0]":
 			if u == nil || u.Path != tt.before {

@@ -29,21 +29,21 @@ var functionNames = []string{"size", "startsWith", "endsWith", "contains", "matc
 	"duration", "has", "all", "exists", "exists_one", "map", "filter"}
 
 var (
-	elem = cel.TypeParamType("A")
-	memb = cel.TypeParamType("B")
+	elementType = cel.TypeParamType("A")
+	memberType  = cel.TypeParamType("B")
 )
 
 // functions declares the functions that this package adds to CEL or replaces. It replaces functions because their
 // operands can be null or an exact number.
 func functions() []cel.EnvOption {
-	list, dict := cel.ListType(elem), cel.MapType(elem, memb)
+	listType, mapType := cel.ListType(elementType), cel.MapType(elementType, memberType)
 	options := []cel.EnvOption{
 		cel.Function(fnGet,
-			cel.Overload("get_list", []*cel.Type{list, cel.IntType}, elem),
-			cel.Overload("get_map", []*cel.Type{dict, elem}, memb),
+			cel.Overload("get_list", []*cel.Type{listType, cel.IntType}, elementType),
+			cel.Overload("get_map", []*cel.Type{mapType, elementType}, memberType),
 			cel.SingletonBinaryBinding(get)),
 		cel.Function(fnHas,
-			cel.Overload("has_map", []*cel.Type{dict, elem}, cel.BoolType),
+			cel.Overload("has_map", []*cel.Type{mapType, elementType}, cel.BoolType),
 			cel.SingletonBinaryBinding(has)),
 		cel.Function(fnNull,
 			cel.Overload("null_any", []*cel.Type{cel.DynType}, cel.BoolType),
@@ -52,18 +52,18 @@ func functions() []cel.EnvOption {
 			cel.Overload("bool_bool", []*cel.Type{cel.BoolType}, cel.BoolType),
 			cel.SingletonUnaryBinding(mustBool)),
 		cel.Function(fnEach,
-			cel.Overload("each_list", []*cel.Type{list}, list),
-			cel.Overload("each_map", []*cel.Type{dict}, dict),
+			cel.Overload("each_list", []*cel.Type{listType}, listType),
+			cel.Overload("each_map", []*cel.Type{mapType}, mapType),
 			cel.SingletonUnaryBinding(each)),
 		cel.Function(operators.In,
-			// These are not CEL's own ids. With those, CEL hashes the left side, and some values have no hash.
-			cel.Overload("in_members", []*cel.Type{elem, list}, cel.BoolType),
-			cel.Overload("in_names", []*cel.Type{elem, dict}, cel.BoolType),
+			// CEL's own ids are not used: with them, CEL hashes the left side, and some values have no hash.
+			cel.Overload("in_members", []*cel.Type{elementType, listType}, cel.BoolType),
+			cel.Overload("in_names", []*cel.Type{elementType, mapType}, cel.BoolType),
 			cel.SingletonBinaryBinding(in)),
 		cel.Function(operators.Add,
 			cel.Overload("add_number", []*cel.Type{cel.IntType, cel.IntType}, cel.IntType),
 			cel.Overload("add_string", []*cel.Type{cel.StringType, cel.StringType}, cel.StringType),
-			cel.Overload("add_list", []*cel.Type{list, list}, list),
+			cel.Overload("add_list", []*cel.Type{listType, listType}, listType),
 			cel.Overload("add_timestamp_duration", []*cel.Type{cel.TimestampType, cel.DurationType}, cel.TimestampType),
 			cel.Overload("add_duration_timestamp", []*cel.Type{cel.DurationType, cel.TimestampType}, cel.TimestampType),
 			cel.Overload("add_duration_duration", []*cel.Type{cel.DurationType, cel.DurationType}, cel.DurationType),
@@ -80,12 +80,12 @@ func functions() []cel.EnvOption {
 		cel.Function("size",
 			cel.Overload("size_string", []*cel.Type{cel.StringType}, cel.IntType),
 			cel.Overload("size_bytes", []*cel.Type{cel.BytesType}, cel.IntType),
-			cel.Overload("size_list", []*cel.Type{list}, cel.IntType),
-			cel.Overload("size_map", []*cel.Type{dict}, cel.IntType),
+			cel.Overload("size_list", []*cel.Type{listType}, cel.IntType),
+			cel.Overload("size_map", []*cel.Type{mapType}, cel.IntType),
 			cel.MemberOverload("string_size", []*cel.Type{cel.StringType}, cel.IntType),
 			cel.MemberOverload("bytes_size", []*cel.Type{cel.BytesType}, cel.IntType),
-			cel.MemberOverload("list_size", []*cel.Type{list}, cel.IntType),
-			cel.MemberOverload("map_size", []*cel.Type{dict}, cel.IntType),
+			cel.MemberOverload("list_size", []*cel.Type{listType}, cel.IntType),
+			cel.MemberOverload("map_size", []*cel.Type{mapType}, cel.IntType),
 			cel.SingletonUnaryBinding(size)),
 		cel.Function("number",
 			cel.Overload("number_string", []*cel.Type{cel.StringType}, cel.IntType),
@@ -104,7 +104,7 @@ func functions() []cel.EnvOption {
 			cel.Overload("duration_string", []*cel.Type{cel.StringType}, cel.DurationType),
 			cel.SingletonUnaryBinding(toDuration)),
 	}
-	for symbol, trueResults := range accepted {
+	for symbol, trueResults := range operatorOrders {
 		var overloads []cel.FunctionOpt
 		for _, t := range []*cel.Type{cel.IntType, cel.StringType, cel.BytesType, cel.BoolType, cel.TimestampType,
 			cel.DurationType} {
@@ -137,7 +137,7 @@ func evalOrder(a, b ref.Val, trueResults orders) ref.Val {
 	if !ok {
 		return fail("%s and %s have no order", kindOf(a), kindOf(b))
 	}
-	return boolean(trueResults.have(result))
+	return boolValue(trueResults.have(result))
 }
 
 func isNull(v ref.Val) bool { return v == types.NullValue }
@@ -171,7 +171,7 @@ func has(operand, name ref.Val) ref.Val {
 		return types.False
 	case traits.Mapper:
 		_, ok := operand.Find(name)
-		return boolean(ok)
+		return boolValue(ok)
 	default:
 		return fail("%s has no members to look up", kindOf(operand))
 	}
@@ -179,9 +179,9 @@ func has(operand, name ref.Val) ref.Val {
 
 func isNullOrNoImage(v ref.Val) ref.Val {
 	if i, ok := v.(*image); ok {
-		return boolean(!i.m.Exists())
+		return boolValue(!i.m.Exists())
 	}
-	return boolean(isNull(v))
+	return boolValue(isNull(v))
 }
 
 func mustBool(v ref.Val) ref.Val {
@@ -306,7 +306,7 @@ func evalText(name string, a, b ref.Val, holds func(s, part string) bool) ref.Va
 	if !ok || !ok2 {
 		return fail("%s takes S and S, not %s and %s", name, kindOf(a), kindOf(b))
 	}
-	return boolean(holds(string(s), string(part)))
+	return boolValue(holds(string(s), string(part)))
 }
 
 func toNumber(v ref.Val) ref.Val {

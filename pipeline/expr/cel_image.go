@@ -15,7 +15,7 @@ var imageType = types.NewObjectType("image")
 
 // image is an image as a value of CEL.
 type image struct {
-	noNative
+	notNative
 	m item.Image
 }
 
@@ -30,7 +30,7 @@ func (i *image) Value() any { return i }
 // Equal implements [ref.Val].
 func (i *image) Equal(other ref.Val) ref.Val {
 	o, ok := other.(*image)
-	return boolean(ok && i.m.Exists() == o.m.Exists() && i.m.Equal(o.m))
+	return boolValue(ok && i.m.Exists() == o.m.Exists() && i.m.Equal(o.m))
 }
 
 // ConvertToType implements [ref.Val].
@@ -75,27 +75,33 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 		t = celTypeOf(kind)
 	}
 	return &types.FieldType{
-		Type: t,
-		IsSet: func(target any) bool {
-			i, isImage := target.(*image)
-			if !isImage {
-				return false
-			}
-			_, hasAttribute := i.m.Get(name)
-			return hasAttribute
-		},
-		GetFrom: func(target any) (any, error) {
-			i, isImage := target.(*image)
-			if !isImage {
-				return nil, &evalError{"what attributes are read from is not an image"}
-			}
-			v, hasAttribute := i.m.Get(name)
-			if !hasAttribute {
-				return types.NullValue, nil
-			}
-			return toCEL(v), nil
-		},
+		Type:    t,
+		IsSet:   func(target any) bool { return hasAttribute(target, name) },
+		GetFrom: func(target any) (any, error) { return attributeIn(target, name) },
 	}, true
+}
+
+// hasAttribute reports whether target is an image that has an attribute.
+func hasAttribute(target any, name string) bool {
+	i, isImage := target.(*image)
+	if !isImage {
+		return false
+	}
+	_, ok := i.m.Get(name)
+	return ok
+}
+
+// attributeIn returns an attribute of the image target as a value of CEL; null if the image lacks the attribute.
+func attributeIn(target any, name string) (any, error) {
+	i, isImage := target.(*image)
+	if !isImage {
+		return nil, &evalError{"what attributes are read from is not an image"}
+	}
+	v, ok := i.m.Get(name)
+	if !ok {
+		return types.NullValue, nil
+	}
+	return toCEL(v), nil
 }
 
 // celTypeOf returns the type that CEL's checker uses for an attribute of the declared type k. Types inside maps and

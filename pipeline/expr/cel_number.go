@@ -11,7 +11,7 @@ import (
 // type int, so that both kinds of literals can be compared with any number. Two numbers are equal if and only if they
 // are equal by Go's ==.
 type number struct {
-	noNative
+	notNative
 	d decimal.Decimal
 }
 
@@ -46,7 +46,7 @@ func (n number) Value() any { return n.d }
 // Equal implements [ref.Val]. A number never equals an int, because numberOf returns an int if possible.
 func (n number) Equal(other ref.Val) ref.Val {
 	o, ok := other.(number)
-	return boolean(ok && n == o)
+	return boolValue(ok && n == o)
 }
 
 // ConvertToType implements [ref.Val].

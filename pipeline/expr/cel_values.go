@@ -30,22 +30,22 @@ func toCEL(v item.Value) ref.Val {
 	case item.KindBOOL:
 		b, ok := v.Bool()
 		if ok {
-			return boolean(b)
+			return boolValue(b)
 		}
 	case item.KindB:
 		if b, ok := v.Bytes(); ok {
 			return types.Bytes(b)
 		}
 	case item.KindM:
-		return &mapping{native{v: v}}
+		return &mapping{attributeAdapter{v: v}}
 	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
-		return &list{native{v: v}}
+		return &list{attributeAdapter{v: v}}
 	}
 	return types.NullValue
 }
 
-// boolean returns b without allocation.
-func boolean(b bool) ref.Val {
+// boolValue returns b without allocation.
+func boolValue(b bool) ref.Val {
 	if b {
 		return types.True
 	}
@@ -70,33 +70,33 @@ var operations = map[record.Operation]ref.Val{
 
 func operation(o record.Operation) ref.Val { return operations[o] }
 
-// noNative is embedded by values of CEL that cannot be converted to a Go type.
-type noNative struct{}
+// notNative is embedded by values of CEL that cannot be converted to a Go type.
+type notNative struct{}
 
 // ConvertToNative implements [ref.Val].
-func (noNative) ConvertToNative(reflect.Type) (any, error) {
+func (notNative) ConvertToNative(reflect.Type) (any, error) {
 	return nil, errs.New("a value of an expression has no native form")
 }
 
-// native is the common part of the adapters of maps, lists and sets.
-type native struct {
-	noNative
+// attributeAdapter is the common part of the adapters of maps, lists and sets.
+type attributeAdapter struct {
+	notNative
 	v item.Value
 }
 
 // Value implements [ref.Val].
-func (n native) Value() any { return n.v }
+func (n attributeAdapter) Value() any { return n.v }
 
 // Size implements [traits.Sizer].
-func (n native) Size() ref.Val { return types.Int(n.v.Len()) }
+func (n attributeAdapter) Size() ref.Val { return types.Int(n.v.Len()) }
 
 // ConvertToType implements [ref.Val].
-func (n native) ConvertToType(t ref.Type) ref.Val {
+func (n attributeAdapter) ConvertToType(t ref.Type) ref.Val {
 	return fail("%s cannot become %s", n.v.Kind(), t.TypeName())
 }
 
 // mapping is the adapter of an M.
-type mapping struct{ native }
+type mapping struct{ attributeAdapter }
 
 var (
 	_ traits.Mapper   = (*mapping)(nil)
@@ -134,13 +134,13 @@ func (m *mapping) Contains(key ref.Val) ref.Val {
 		return types.False
 	}
 	_, hasName := m.v.Get(string(name))
-	return boolean(hasName)
+	return boolValue(hasName)
 }
 
 // Equal implements [ref.Val].
 func (m *mapping) Equal(other ref.Val) ref.Val {
 	if o, ok := other.(*mapping); ok {
-		return boolean(m.v.Equal(o.v))
+		return boolValue(m.v.Equal(o.v))
 	}
 	o, ok := other.(traits.Mapper)
 	if !ok || o.Size() != m.Size() {
@@ -174,7 +174,7 @@ func (m *mapping) Fold(f traits.Folder) {
 }
 
 // list is the adapter of an L or a set. A set is a list without order.
-type list struct{ native }
+type list struct{ attributeAdapter }
 
 var (
 	_ traits.Lister   = (*list)(nil)
@@ -207,7 +207,7 @@ func (l *list) Contains(member ref.Val) ref.Val {
 // Equal implements [ref.Val].
 func (l *list) Equal(other ref.Val) ref.Val {
 	if o, ok := other.(*list); ok {
-		return boolean(l.v.Equal(o.v))
+		return boolValue(l.v.Equal(o.v))
 	}
 	o, ok := other.(traits.Lister)
 	if !ok || o.Size() != l.Size() {
@@ -264,7 +264,7 @@ func (l *list) Fold(f traits.Folder) {
 
 // iterator iterates over members. CEL requires an iterator to be a ref.Val, but uses only the iteration.
 type iterator struct {
-	native
+	attributeAdapter
 	members []ref.Val
 }
 
@@ -274,10 +274,10 @@ var _ traits.Iterator = (*iterator)(nil)
 func (it *iterator) Type() ref.Type { return types.IteratorType }
 
 // Equal implements [ref.Val].
-func (it *iterator) Equal(other ref.Val) ref.Val { return boolean(it == other) }
+func (it *iterator) Equal(other ref.Val) ref.Val { return boolValue(it == other) }
 
 // HasNext implements [traits.Iterator].
-func (it *iterator) HasNext() ref.Val { return boolean(len(it.members) > 0) }
+func (it *iterator) HasNext() ref.Val { return boolValue(len(it.members) > 0) }
 
 // Next implements [traits.Iterator].
 func (it *iterator) Next() ref.Val {

@@ -16,7 +16,7 @@ import (
 // newDirect returns the direct form of an expression that was rewritten and checked. It returns nil if the expression
 // has no direct form.
 func newDirect(e ast.Expr, scope *entity.Scope) *direct {
-	if d := (directPlan{scope: scope}).boolean(e); d.form != formUnknown {
+	if d := (directPlan{scope: scope}).condition(e); d.form != formUnknown {
 		return &d
 	}
 	return nil
@@ -28,9 +28,9 @@ type directPlan struct {
 	scope *entity.Scope
 }
 
-// boolean returns the direct form of an expression that must be a bool. Its form is formUnknown if there is none. If a
-// part has no direct form, other parts can still have one.
-func (p directPlan) boolean(e ast.Expr) direct {
+// condition returns the direct form of an expression that must be a bool. Its form is formUnknown if there is none. If
+// a part has no direct form, other parts can still have one.
+func (p directPlan) condition(e ast.Expr) direct {
 	if path := p.path(e); path != nil {
 		return direct{form: formTrue, operand: path}
 	}
@@ -45,7 +45,7 @@ func (p directPlan) boolean(e ast.Expr) direct {
 		}
 	case ast.SelectKind:
 		if s := e.AsSelect(); s.IsTestOnly() {
-			return direct{form: formPresent, operand: &valuePath{start: sources[s.Operand().AsIdent()], name: s.FieldName()}}
+			return direct{form: formPresent, operand: &valuePath{start: imageStarts[s.Operand().AsIdent()], name: s.FieldName()}}
 		}
 	case ast.CallKind:
 		return p.call(e.AsCall())
@@ -57,11 +57,17 @@ func (p directPlan) boolean(e ast.Expr) direct {
 
 // isVariable reports whether e reads the variable called name, and not a loop variable of the same name.
 func (p directPlan) isVariable(e ast.Expr, name string) bool {
-	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
+	return identName(e) == name && name != p.loop
 }
 
-// accepted has the results of a comparison that make an operator true.
-var accepted = map[string]orders{
+// image returns the image that e reads as a whole. ok is false if e reads something else, such as a loop variable.
+func (p directPlan) image(e ast.Expr) (image pathStart, ok bool) {
+	image, ok = imageStarts[identName(e)]
+	return image, ok && identName(e) != p.loop
+}
+
+// operatorOrders has the results of a comparison that make an operator true.
+var operatorOrders = map[string]orders{
 	operators.Less: {less: true}, operators.LessEquals: {less: true, equal: true},
 	operators.Greater: {greater: true}, operators.GreaterEquals: {equal: true, greater: true},
 }
@@ -71,7 +77,7 @@ func (p directPlan) call(c ast.CallExpr) direct {
 	args := c.Args()
 	switch c.FunctionName() {
 	case fnBool:
-		return p.boolean(args[0])
+		return p.condition(args[0])
 	case operators.LogicalAnd:
 		return p.formOfParts(formEvery, args)
 	case operators.LogicalOr:
@@ -87,12 +93,12 @@ func (p directPlan) call(c ast.CallExpr) direct {
 			return direct{form: formNot, parts: []direct{d}}
 		}
 	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
-		return p.order(args[0], args[1], accepted[c.FunctionName()])
+		return p.order(args[0], args[1], operatorOrders[c.FunctionName()])
 	case operators.In:
 		return p.membership(args[0], args[1])
 	case fnNull:
-		if from, ok := sources[identName(args[0])]; ok && identName(args[0]) != p.loop {
-			return direct{form: formNoImage, images: [2]pathStart{from}}
+		if image, ok := p.image(args[0]); ok {
+			return direct{form: formNoImage, images: [2]pathStart{image}}
 		}
 		if path := p.path(args[0]); path != nil {
 			return direct{form: formNull, operand: path}
@@ -109,13 +115,22 @@ func (p directPlan) call(c ast.CallExpr) direct {
 	case "contains":
 		return p.textForm(c, strings.Contains)
 	case "matches":
-		if pattern, ok := textLiteral(args[0]); ok {
-			if compiled, err := regexp.Compile(pattern); err == nil {
-				return p.textForm(c, func(s, _ string) bool { return compiled.MatchString(s) })
-			}
-		}
+		return p.matchForm(c)
 	}
 	return direct{}
+}
+
+// matchForm returns the form of text.matches(pattern).
+func (p directPlan) matchForm(c ast.CallExpr) direct {
+	pattern, ok := textLiteral(c.Args()[0])
+	if !ok {
+		return direct{}
+	}
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return direct{}
+	}
+	return p.textForm(c, func(s, _ string) bool { return compiled.MatchString(s) })
 }
 
 // formOfParts returns the form of several parts, if at least one of them has a direct form.
@@ -123,7 +138,7 @@ func (p directPlan) formOfParts(f form, args []ast.Expr) direct {
 	isAssociative := f == formEvery || f == formSome
 	d := direct{}
 	for _, arg := range args {
-		part := p.boolean(arg)
+		part := p.condition(arg)
 		if part.form != formUnknown {
 			d.form = f
 		}
@@ -141,9 +156,9 @@ func (p directPlan) equality(a, b ast.Expr) direct {
 	if a.Kind() == ast.LiteralKind {
 		a, b = b, a
 	}
-	aImage, aIsImage := sources[identName(a)]
-	bImage, bIsImage := sources[identName(b)]
-	if aIsImage && bIsImage && p.loop == "" {
+	aImage, aIsImage := p.image(a)
+	bImage, bIsImage := p.image(b)
+	if aIsImage && bIsImage {
 		return direct{form: formSameImages, images: [2]pathStart{aImage, bImage}}
 	}
 	if d := p.timeOrSize(a, b, orders{equal: true}); d.form != formUnknown {
@@ -292,7 +307,7 @@ func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 	if path == nil || !isAllOrExists {
 		return direct{}
 	}
-	part := directPlan{loop: c.IterVar(), scope: p.scope}.boolean(step.Args()[1])
+	part := directPlan{loop: c.IterVar(), scope: p.scope}.condition(step.Args()[1])
 	if part.form == formUnknown {
 		return direct{}
 	}

@@ -98,7 +98,8 @@ func (s *subject) key() *item.Image {
 	return &s.item
 }
 
-var sources = map[string]pathStart{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
+// imageStarts has the images by the names of their variables.
+var imageStarts = map[string]pathStart{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
 
 // path returns the path that e reads. It returns nil if e is not a path.
 func (p directPlan) path(e ast.Expr) *valuePath {
@@ -110,12 +111,12 @@ func (p directPlan) path(e ast.Expr) *valuePath {
 		if b := p.scope.Binding(e.AsIdent()); b != nil {
 			return &valuePath{start: fromBound, binding: b}
 		}
-		if e.AsIdent() == eachName { // no loop variable can have this name if `each` is a variable of the expression
+		if e.AsIdent() == eachName { // no loop variable has this name if each is a variable of the expression
 			return &valuePath{start: fromEach}
 		}
 	case ast.SelectKind: // the rewriter replaces all selections that do not read an image
 		if s := e.AsSelect(); !s.IsTestOnly() {
-			return &valuePath{start: sources[s.Operand().AsIdent()], name: s.FieldName()}
+			return &valuePath{start: imageStarts[s.Operand().AsIdent()], name: s.FieldName()}
 		}
 	case ast.CallKind:
 		if c := e.AsCall(); c.FunctionName() == fnGet {
@@ -150,8 +151,8 @@ func identName(e ast.Expr) string {
 	return e.AsIdent()
 }
 
-// literalValues returns direct.values for the literal e: its value alone. It returns nil if e is not a literal, or if
-// no scalar has the type of the literal.
+// literalValues returns the value of the literal e in a slice, as direct.values has it. It returns nil if e is not a
+// literal, or if no scalar has the type of the literal.
 func literalValues(e ast.Expr) []scalar {
 	if e.Kind() != ast.LiteralKind {
 		return nil

@@ -100,7 +100,7 @@ func TestReadPaths(t *testing.T) {
 }
 
 func TestDeclareHint(t *testing.T) {
-	env := Env{Attributes: map[string]item.Kind{"Status": item.KindS}, Declare: func(name string) string { return "declare " + name }}
+	env := Env{Attributes: map[string]item.Kind{"Status": item.KindS}, DeclareHint: func(name string) string { return "declare " + name }}
 	for src, want := range map[string]string{`item.Statu == "x"`: "did you mean Status? Or declare Statu", `item.Other == "x"`: "declare Other"} {
 		if _, err := env.CompileItem(src); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", src, err, want)

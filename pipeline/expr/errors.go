@@ -106,8 +106,8 @@ func (e Env) unknownName(src string, at common.Location, unknown string, names [
 
 // nameHint returns the hint for an unknown name. before is the text before the name in the same line.
 func (e Env) nameHint(before, unknown string, names []variable) string {
-	if e.Unknown != nil {
-		if hint := e.Unknown(unknown); hint != "" {
+	if e.UnknownHint != nil {
+		if hint := e.UnknownHint(unknown); hint != "" {
 			return hint
 		}
 	}
@@ -138,18 +138,18 @@ func (e Env) unknownAttribute(at common.Location, unknown string) *Error {
 	const format = "attribute %q is not among the declared ones"
 	near := nearest.Name(unknown, slices.Collect(maps.Keys(e.Attributes)))
 	switch {
-	case near != "" && e.Declare != nil:
-		return errorAt(at, "did you mean "+near+"? Or "+e.Declare(unknown), format, unknown)
+	case near != "" && e.DeclareHint != nil:
+		return errorAt(at, "did you mean "+near+"? Or "+e.DeclareHint(unknown), format, unknown)
 	case near != "":
 		return errorAt(at, "did you mean "+near+"?", format, unknown)
-	case e.Declare != nil:
-		return errorAt(at, e.Declare(unknown), format, unknown)
+	case e.DeclareHint != nil:
+		return errorAt(at, e.DeclareHint(unknown), format, unknown)
 	}
 	return errorAt(at, "declare it under attributes, or drop that declaration", format, unknown)
 }
 
-// kind returns DynamoDB's name of a type of CEL's checker.
-func kind(celType string) string {
+// kindOfType returns DynamoDB's name of a type of CEL's checker.
+func kindOfType(celType string) string {
 	name, _, _ := strings.Cut(celType, "(")
 	switch name {
 	case "string":
@@ -169,17 +169,11 @@ func kind(celType string) string {
 
 // mismatch returns the message and the hint for an operation that does not accept the types of its operands.
 func mismatch(function, args string, operands []callOperand) (message, hint string) {
-	args = celType.ReplaceAllStringFunc(args, kind)
+	args = celType.ReplaceAllStringFunc(args, kindOfType)
 	args = strings.NewReplacer(".(", " and ", "(", "", ")", "", ", ", " and ").Replace(args)
 	kinds := strings.Split(args, " and ")
 	if len(kinds) == len(operands) {
-		named := slices.Clone(kinds)
-		for i, o := range operands {
-			if o.text != "" {
-				named[i] = fmt.Sprintf("%s (%s)", o.text, kinds[i])
-			}
-		}
-		args, hint = strings.Join(named, " and "), literalHint(function, kinds, operands)
+		args, hint = describeOperands(kinds, operands), literalHint(function, kinds, operands)
 	}
 	switch function {
 	case fnGet:
@@ -197,6 +191,17 @@ func mismatch(function, args string, operands []callOperand) (message, hint stri
 		return fmt.Sprintf("%s has no members to go through", args), ""
 	}
 	return fmt.Sprintf("%s cannot be applied to %s", strings.Trim(function, "_@"), args), hint
+}
+
+// describeOperands returns the types of operands for a message, with the texts of the operands that are known.
+func describeOperands(kinds []string, operands []callOperand) string {
+	described := slices.Clone(kinds)
+	for i, o := range operands {
+		if o.text != "" {
+			described[i] = fmt.Sprintf("%s (%s)", o.text, kinds[i])
+		}
+	}
+	return strings.Join(described, " and ")
 }
 
 // literalHint returns a hint for a literal that is compared with a path or a name of another type. It returns "" if

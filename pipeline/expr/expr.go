@@ -48,12 +48,12 @@ type Env struct {
 	// attribute, or if it uses an attribute against its type. Default: any attribute of any type.
 	Attributes map[string]item.Kind
 
-	// Declare returns the hint for an attribute that Attributes lacks. The hint says how to declare it. Default: a
+	// DeclareHint returns the hint for an attribute that Attributes lacks. The hint says how to declare it. Default: a
 	// general hint.
-	Declare func(attribute string) string
+	DeclareHint func(attribute string) string
 
-	// Unknown returns the hint for an unknown name, or "" for a general hint. Default: general hints.
-	Unknown func(name string) string
+	// UnknownHint returns the hint for an unknown name, or "" for a general hint. Default: general hints.
+	UnknownHint func(name string) string
 
 	// Scope has the entities of the rule that contains the expression. The names that the keys of these entities bind
 	// are variables of the expression. Default: none.
@@ -202,14 +202,14 @@ type vars struct {
 
 var _ cel.Activation = (*vars)(nil)
 
-var pool = sync.Pool{New: func() any { return new(vars) }}
+var varsPool = sync.Pool{New: func() any { return new(vars) }}
 
-func newVars() *vars { return pool.Get().(*vars) }
+func newVars() *vars { return varsPool.Get().(*vars) }
 
 // release clears the images, which would otherwise keep their pages in memory.
 func (v *vars) release() {
 	*v = vars{}
-	pool.Put(v)
+	varsPool.Put(v)
 }
 
 // Parent implements [cel.Activation].
@@ -233,7 +233,7 @@ func (v *vars) ResolveName(name string) (any, bool) {
 	case "time":
 		return instant(v.change.Time), true
 	case "ttl":
-		return boolean(v.change.TTLDelete()), true
+		return boolValue(v.change.TTLDelete()), true
 	}
 	if b := v.scope.Binding(name); b != nil {
 		if value := b.Value(v.key); value.Exists() {
@@ -251,7 +251,8 @@ type reads struct {
 	paths      []ReadPath
 }
 
-func (r *reads) attribute(name string) {
+// addAttribute adds a top-level attribute, or "*" for all.
+func (r *reads) addAttribute(name string) {
 	if !slices.Contains(r.attributes, name) {
 		r.attributes = append(r.attributes, name)
 	}

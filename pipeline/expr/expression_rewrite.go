@@ -36,7 +36,7 @@ func newRewriter(src string, a *ast.AST, names []variable) *rewriter {
 	}
 }
 
-func (r *rewriter) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
+func (r *rewriter) location(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
 
 // rewriteCondition rewrites an expression that must be a bool. It adds a run-time check if CEL's checker may not know
 // the type of the expression.
@@ -96,7 +96,7 @@ func (r *rewriter) rewriteValue(e ast.Expr) *Error {
 	case ast.LiteralKind:
 		return r.rewriteLiteral(e)
 	case ast.IdentKind:
-		return r.noteIdent(e)
+		return r.checkIdent(e)
 	case ast.SelectKind:
 		return r.rewriteSelection(e)
 	case ast.CallKind:
@@ -113,7 +113,7 @@ func (r *rewriter) rewriteValue(e ast.Expr) *Error {
 	case ast.ComprehensionKind:
 		return r.rewriteComprehension(e)
 	default:
-		return errorAt(r.at(e), "", "this makes a message, and there are none here")
+		return errorAt(r.location(e), "", "this makes a message, and there are none here")
 	}
 }
 
@@ -126,11 +126,12 @@ func (r *rewriter) rewriteValues(es ...ast.Expr) *Error {
 	return nil
 }
 
-// noteIdent records the variable that e reads. A whole image can only be compared; see rewriteComparison.
-func (r *rewriter) noteIdent(e ast.Expr) *Error {
+// checkIdent refuses an image as a whole, which can only be compared (see rewriteComparison). It records any other
+// variable that e reads.
+func (r *rewriter) checkIdent(e ast.Expr) *Error {
 	if r.isImage(e) {
 		text := e.AsIdent()
-		return errorAt(r.at(e), "read an attribute, as in "+text+".Status, or compare it with null or with another image",
+		return errorAt(r.location(e), "read an attribute, as in "+text+".Status, or compare it with null or with another image",
 			"%s is an image as a whole", text)
 	}
 	r.reads.names[e.AsIdent()] = true
@@ -155,7 +156,7 @@ func (r *rewriter) rewriteSelection(e ast.Expr) *Error {
 	r.notePath(e)
 	if r.isImage(s.Operand()) {
 		r.reads.names[s.Operand().AsIdent()] = true
-		r.reads.attribute(s.FieldName())
+		r.reads.addAttribute(s.FieldName())
 		return nil
 	}
 	if err := r.rewriteValue(s.Operand()); err != nil {
@@ -183,7 +184,7 @@ func (r *rewriter) rewriteIndex(e ast.Expr) *Error {
 	}
 	name, ok := textLiteral(args[1])
 	if !ok {
-		return errorAt(r.at(args[1]), `as in item["first-name"]`, "the name of an attribute must be a text in quotes")
+		return errorAt(r.location(args[1]), `as in item["first-name"]`, "the name of an attribute must be a text in quotes")
 	}
 	e.SetKindCase(r.make.NewSelect(e.ID(), args[0], name))
 	return r.rewriteSelection(e)
@@ -196,14 +197,14 @@ func (r *rewriter) rewriteCall(e ast.Expr) *Error {
 			return err
 		}
 	}
-	var err *Error // the error of a check of constant arguments
+	if err := r.checkConstants(c); err != nil {
+		return err
+	}
 	switch c.FunctionName() {
 	case operators.Index:
 		return r.rewriteIndex(e)
 	case operators.Equals, operators.NotEquals:
 		return r.rewriteComparison(e)
-	case operators.In:
-		err = r.checkOperation(c.Args()[0], c.Args()[1])
 	case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot:
 		for _, arg := range c.Args() {
 			if err := r.rewriteCondition(arg); err != nil {
@@ -219,22 +220,28 @@ func (r *rewriter) rewriteCall(e ast.Expr) *Error {
 	case "number":
 		if len(c.Args()) == 1 && !c.IsMemberFunction() {
 			if n, ok := textLiteral(c.Args()[0]); ok {
-				return r.replaceByNumber(e, r.at(c.Args()[0]), n)
+				return r.replaceByNumber(e, r.location(c.Args()[0]), n)
 			}
 		}
-	case "timestamp", "duration":
-		err = r.checkConstant(c)
-	case "matches":
-		err = r.checkPattern(c)
-	}
-	if err != nil {
-		return err
 	}
 	return r.rewriteValues(c.Args()...)
 }
 
+// checkConstants refuses constant arguments that the called function does not accept.
+func (r *rewriter) checkConstants(c ast.CallExpr) *Error {
+	switch c.FunctionName() {
+	case operators.In:
+		return r.checkOperation(c.Args()[0], c.Args()[1])
+	case "timestamp", "duration":
+		return r.checkConstant(c)
+	case "matches":
+		return r.checkPattern(c)
+	}
+	return nil
+}
+
 // rewriteComparison rewrites == and !=. Null can be compared with any type. A list or map in brackets moves to the
-// right, because the value on the left side decides whether both are sets.
+// right: CEL calls Equal of the left value, and only the Equal of an attribute knows sets.
 func (r *rewriter) rewriteComparison(e ast.Expr) *Error {
 	c := e.AsCall()
 	a, b := c.Args()[0], c.Args()[1]
@@ -244,15 +251,15 @@ func (r *rewriter) rewriteComparison(e ast.Expr) *Error {
 	hasNull := isNullLiteral(a) || isNullLiteral(b)
 	comparesImages := (r.isImage(a) || isNullLiteral(a)) && (r.isImage(b) || isNullLiteral(b))
 	for _, side := range c.Args() {
-		if !comparesImages || !r.isImage(side) {
-			if err := r.rewriteValue(side); err != nil {
-				return err
+		if comparesImages && r.isImage(side) {
+			r.reads.names[side.AsIdent()] = true
+			if !hasNull {
+				r.reads.addAttribute("*")
 			}
 			continue
 		}
-		r.reads.names[side.AsIdent()] = true
-		if !hasNull {
-			r.reads.attribute("*")
+		if err := r.rewriteValue(side); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -302,7 +309,7 @@ func (r *rewriter) checkOperation(operand, e ast.Expr) *Error {
 		if near := nearest.Name(text, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		return errorAt(r.at(literal), hint, "no op is called %q", text)
+		return errorAt(r.location(literal), hint, "no op is called %q", text)
 	}
 	return nil
 }
@@ -311,7 +318,7 @@ func (r *rewriter) checkOperation(operand, e ast.Expr) *Error {
 func (r *rewriter) rewriteComprehension(e ast.Expr) *Error {
 	c := e.AsComprehension()
 	if r.hasVariable(c.IterVar()) {
-		return errorAt(r.at(e), "give the variable another name", "%s is the name of something else here", c.IterVar())
+		return errorAt(r.location(e), "give the variable another name", "%s is the name of something else here", c.IterVar())
 	}
 	if err := r.rewriteValue(c.IterRange()); err != nil {
 		return err

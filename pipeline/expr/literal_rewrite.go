@@ -21,11 +21,11 @@ func (r *rewriter) rewriteLiteral(e ast.Expr) *Error {
 			number = numberAt(r.src, int(place.Start))
 		}
 		if f, err := strconv.ParseFloat(number, 64); err != nil || f != float64(v) {
-			return errorAt(r.at(e), `write it as number("...")`, "the text of this number cannot be found")
+			return errorAt(r.location(e), `write it as number("...")`, "the text of this number cannot be found")
 		}
-		return r.replaceByNumber(e, r.at(e), number)
+		return r.replaceByNumber(e, r.location(e), number)
 	case types.Uint:
-		return r.replaceByNumber(e, r.at(e), strconv.FormatUint(uint64(v), 10))
+		return r.replaceByNumber(e, r.location(e), strconv.FormatUint(uint64(v), 10))
 	default:
 		return nil
 	}
@@ -70,7 +70,7 @@ func (r *rewriter) checkConstant(c ast.CallExpr) *Error {
 		convert = toDuration
 	}
 	if err, ok := convert(c.Args()[0].AsLiteral()).(*types.Err); ok {
-		return errorAt(r.at(c.Args()[0]), "", "%v", err)
+		return errorAt(r.location(c.Args()[0]), "", "%v", err)
 	}
 	return nil
 }
@@ -82,10 +82,10 @@ func (r *rewriter) checkPattern(c ast.CallExpr) *Error {
 	}
 	pattern, ok := textLiteral(c.Args()[0])
 	if !ok {
-		return errorAt(r.at(c.Args()[0]), "", "the pattern of matches must be a text in quotes")
+		return errorAt(r.location(c.Args()[0]), "", "the pattern of matches must be a text in quotes")
 	}
 	if _, err := regexp.Compile(pattern); err != nil {
-		return errorAt(r.at(c.Args()[0]), "the syntax is RE2's", "%v", err)
+		return errorAt(r.location(c.Args()[0]), "the syntax is RE2's", "%v", err)
 	}
 	return nil
 }

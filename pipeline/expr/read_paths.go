@@ -7,6 +7,7 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 )
@@ -17,7 +18,7 @@ func (r *rewriter) notePath(e ast.Expr) {
 	if !ok {
 		return
 	}
-	location := r.at(e)
+	location := r.location(e)
 	path.Line, path.Column = max(location.Line(), 1), max(location.Column(), 0)+1
 	r.reads.paths = append(r.reads.paths, path)
 }
@@ -34,22 +35,30 @@ func (r *rewriter) sourceText(e ast.Expr) string {
 			return operand + "." + e.AsSelect().FieldName()
 		}
 	case ast.CallKind:
-		c := e.AsCall()
-		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
+		operand, key := indexOf(e.AsCall())
+		if key == nil {
 			return ""
 		}
-		operand := r.sourceText(c.Args()[0])
-		if operand == "" {
+		text := r.sourceText(operand)
+		if text == "" {
 			return ""
 		}
-		switch key := c.Args()[1].AsLiteral().(type) {
+		switch key := key.(type) {
 		case types.String:
-			return operand + "[" + strconv.Quote(string(key)) + "]"
+			return text + "[" + strconv.Quote(string(key)) + "]"
 		case types.Int:
-			return operand + "[" + strconv.FormatInt(int64(key), 10) + "]"
+			return text + "[" + strconv.FormatInt(int64(key), 10) + "]"
 		}
 	}
 	return ""
+}
+
+// indexOf returns the operand and the literal key of operand[key]. The key is nil for any other call.
+func indexOf(c ast.CallExpr) (operand ast.Expr, key ref.Val) {
+	if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
+		return nil, nil
+	}
+	return c.Args()[0], c.Args()[1].AsLiteral()
 }
 
 // operands describes the operands of the expression with this id. If the expression is not a call, it is the only
@@ -108,12 +117,9 @@ func (r *rewriter) pathOf(e ast.Expr) (path ReadPath, ok bool) {
 	case ast.SelectKind:
 		operand, last = e.AsSelect().Operand(), item.Segment{Name: e.AsSelect().FieldName(), Index: -1}
 	case ast.CallKind:
-		c := e.AsCall()
-		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
-			return ReadPath{}, false
-		}
-		operand = c.Args()[0]
-		switch key := c.Args()[1].AsLiteral().(type) {
+		var key ref.Val
+		operand, key = indexOf(e.AsCall())
+		switch key := key.(type) {
 		case types.String:
 			last = item.Segment{Name: string(key), Index: -1}
 		case types.Int:

@@ -55,14 +55,12 @@ func (v Version) Compare(w Version) int {
 // IsZero reports whether v is the zero Version. No change has it.
 func (v Version) IsZero() bool { return v == Version{} }
 
-// IsSnapshot reports whether v is the version of an item in a snapshot of the table: its sequence number is that of a
-// layer. Every record of DynamoDB has a longer number. DynamoDB Local counts from 1, so its first records are taken for
-// items of a snapshot.
-func (v Version) IsSnapshot() bool { return !v.Kinesis() && len(v.sequence) <= maxLayerDigits }
-
 // Epoch returns the time in the stream's label in Unix seconds, or 0 if the stream is unknown. For Kinesis it returns
 // the creation time in microseconds.
 func (v Version) Epoch() uint64 { return v.epoch &^ kinesisBit }
+
+// Sequence returns the sequence number as decimal digits without leading zeros; "" for the zero Version.
+func (v Version) Sequence() string { return v.sequence }
 
 // Kinesis reports whether v belongs to a record of Kinesis Data Streams for DynamoDB.
 func (v Version) Kinesis() bool { return v.epoch&kinesisBit != 0 }
@@ -120,6 +118,9 @@ func CompareSequence(a, b string) int {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
+
+// IsSequence reports whether s is a number of at most 40 digits. Sequence numbers of DynamoDB have 21 to 40 digits.
+func IsSequence(s string) bool { return len(s) <= sequenceWidth && allDigits(s) }
 
 // trimZeros removes leading zeros. It returns "0" for zero.
 func trimZeros(digits string) string {

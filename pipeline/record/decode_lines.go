@@ -52,26 +52,22 @@ func (r *recordReader) readLineObject(i int) int {
 	if first := r.Peek(i); first != '{' && first != '[' {
 		return r.Fail(i, errRecord) // the whole line is one error
 	}
-	return r.document(i)
+	return r.readInput(i)
 }
 
 // rejectLine adds the line from i to the errors of the page. If the line is an array or an event, it adds only the part
 // after the last complete record.
 func (r *recordReader) rejectLine(i int) {
-	hasCompleteRecord := i < r.recordStart && r.recordStart < len(r.Input)
+	hasCompleteRecord := i < r.recordAt && r.recordAt < len(r.Input)
 	if hasCompleteRecord {
-		i = r.recordStart
+		i = r.recordAt
 	}
-	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.Input[i:len(r.Input):len(r.Input)],
-		Err: r.framingError(), Snapshot: r.snapshotOptions()}
-	e.Path = r.pathAt(i)
-	r.recoverKey(i, e)
-	r.page.Errors = append(r.page.Errors, e)
+	r.addError(i, len(r.Input), r.framingError())
 }
 
 // DecodeBroken returns the error of one record with invalid grammar, for a source that knows the end of the record. The
-// result has the key and the version if they are complete before the invalid part. It keeps b. Its Err is nil if b is
-// empty or the decoder finds no problem.
+// result has the key and the version if they are complete before the invalid part. It keeps b. Its Err is nil only if b
+// has no record.
 func (d *Decoder) DecodeBroken(b []byte, index int) *RecordError {
 	r := d.newReader(b)
 	defer d.release(r)

@@ -29,7 +29,7 @@ const (
 	minMicroseconds = 1e15 - 1e13
 	maxMicroseconds = 1e16 // exclusive
 
-	snapshotMicroseconds = 0 // epoch of the changes of a snapshot, which are older than every record
+	epochOfSnapshots = 0 // epoch of the changes of a snapshot, which are older than every record
 )
 
 func (r *recordReader) kinesisSequence(i int) int {
@@ -46,7 +46,7 @@ func (r *recordReader) kinesisSequence(i int) int {
 func (r *recordReader) readKinesis(c *Change) bool {
 	event, data, sequence := *c, r.data, r.sequence
 	*c = Change{StreamARN: event.StreamARN, Region: event.Region, Shard: event.Shard, Sequence: sequence}
-	r.rawRecord = rawRecord{}
+	r.pendingFields = pendingFields{}
 	if sequence == "" {
 		return r.failField("kinesis.sequenceNumber", errMissing)
 	}
@@ -112,7 +112,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	if err != nil {
 		return r.failField("kinesis.data.dynamodb.ApproximateCreationDateTime", err)
 	}
-	if us != snapshotMicroseconds {
+	if us != epochOfSnapshots {
 		c.Time = time.UnixMicro(us).UTC()
 		c.ViewType = NewAndOldImages // the only view type of Kinesis Data Streams for DynamoDB
 	}
@@ -131,7 +131,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	return true
 }
 
-// microseconds returns the creation time of a Kinesis record in microseconds since 1970, or snapshotMicroseconds.
+// microseconds returns the creation time of a Kinesis record in microseconds since 1970, or epochOfSnapshots.
 func (r *recordReader) microseconds() (int64, error) {
 	if len(r.time) == 0 {
 		return 0, errMissing
@@ -148,7 +148,7 @@ func (r *recordReader) microseconds() (int64, error) {
 		}
 	}
 	switch {
-	case us == snapshotMicroseconds, us >= minMicroseconds && us < maxMicroseconds:
+	case us == epochOfSnapshots, us >= minMicroseconds && us < maxMicroseconds:
 		return us, nil
 	case us >= minMicroseconds/1e4 && us < minMicroseconds:
 		return 0, errMilliseconds

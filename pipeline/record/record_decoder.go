@@ -18,7 +18,7 @@ type DecoderOptions struct {
 	Shard         string // shard of every record. Default: unknown
 	EpochZero     bool   // accept records without a valid stream ARN, at epoch 0. Default: such a record is an error
 	TableInKey    bool   // start canonical keys with the table's name
-	DynamoDBLocal bool   // accept {} as the empty map, and count it
+	DynamoDBLocal bool   // accept {} as the empty map, and count it in Page.EmptyMaps
 }
 
 // Decoder decodes Lambda events, GetRecords answers, arrays of records, JSON lines and Kinesis events into pages. It is
@@ -65,7 +65,7 @@ func parseDefaultStream(arn string) *streamARN {
 func (d *Decoder) Decode(b []byte) (*Page, error) {
 	r := d.newReader(b)
 	defer d.release(r)
-	next := r.document(r.SkipSpace(byteOrderMark(b)))
+	next := r.readInput(r.SkipSpace(byteOrderMark(b)))
 	if next < 0 {
 		return r.page, r.framingError()
 	}
@@ -89,7 +89,7 @@ func (d *Decoder) newReader(b []byte) *recordReader {
 			streamFields: make(previousFields, 0, 16)}
 	}
 	r.o, r.defaultStream = &d.o, d.defaultStream
-	r.size, r.page = len(b), &Page{Bytes: len(b)}
+	r.inputSize, r.page = len(b), &Page{Bytes: len(b)}
 	r.Input, r.AllowEmptyMaps = b, d.o.DynamoDBLocal
 	return r
 }
@@ -110,29 +110,6 @@ func (d *Decoder) release(r *recordReader) {
 // byteOrderMark returns the length of the byte order mark at the start of b, or 0.
 func byteOrderMark(b []byte) int {
 	return len(b) - len(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
-}
-
-// Page has the records of one input, in order.
-type Page struct {
-	Changes    []Change
-	Errors     []*RecordError // records that could not be decoded; Index orders errors and changes
-	Duplicates int            // number of repeated records, which Changes and Errors leave out
-	Bytes      int            // bytes of the input, which the changes keep in memory
-	EmptyMaps  int            // {} that were accepted as the empty map (DecoderOptions.DynamoDBLocal)
-}
-
-// OneChange returns the only change of a page. It returns err if err is not nil, and the error of the record if the
-// record could not be decoded.
-func OneChange(page *Page, err error) (Change, error) {
-	switch {
-	case err != nil:
-		return Change{}, err
-	case len(page.Errors) > 0:
-		return Change{}, page.Errors[0]
-	case len(page.Changes) != 1:
-		return Change{}, errs.New("an item makes more or less than one change")
-	}
-	return page.Changes[0], nil
 }
 
 // RecordError is the error of one record that could not be decoded. The record has valid grammar and invalid content,

@@ -16,9 +16,9 @@ type envelope struct {
 	shard        string // shardId of a Lambda event with a tumbling window
 }
 
-// document reads an event, an answer, an array of records or a record at i. Like all methods that read at a position,
+// readInput reads an event, an answer, an array of records or a record at i. Like all methods that read at a position,
 // it returns the position after what it read, or -1 after an error. The error is then in r.Err and r.ErrAt.
-func (r *recordReader) document(i int) int {
+func (r *recordReader) readInput(i int) int {
 	if i >= len(r.Input) {
 		r.ErrAt, r.Err = i, errNothing
 		return -1
@@ -165,11 +165,11 @@ func (r *recordReader) readRecordOrEnvelope(i int) int {
 // invalid.
 func (r *recordReader) tryRecord(i int) int {
 	page := r.page
-	r.recordStart = i
+	r.recordAt = i
 	if r.index() == 0 {
-		r.start = i
+		r.firstRecordAt = i
 	}
-	r.Arena.BeginRecord(r.size - i)
+	r.Arena.BeginRecord(r.inputSize - i)
 	n := len(page.Changes)
 	c := &r.scratch
 	if n < cap(page.Changes) {
@@ -187,16 +187,15 @@ func (r *recordReader) tryRecord(i int) int {
 		return -1
 	}
 	page.EmptyMaps += r.EmptyMaps - emptyMaps
-	r.recordStart = next
+	r.recordAt = next
 	r.addChange(c, next)
 	return next
 }
 
-// addChange adds c to the page. The record of c ends at next. c is the next free element of page.Changes, or r.scratch
-// if there is none.
+// addChange adds c to the page. The record of c ends at next.
 func (r *recordReader) addChange(c *Change, next int) {
 	page, arena := r.page, &r.Arena
-	arena.EndRecord(len(c.Raw), next-r.start, r.size-next)
+	arena.EndRecord(len(c.Raw), next-r.firstRecordAt, r.inputSize-next)
 	if !arena.IsOpen() {
 		arena.Open()
 		r.moveToArena(c)
@@ -226,7 +225,7 @@ func (r *recordReader) moveToArena(c *Change) {
 
 // readChange reads a record into c. The caller passes a zero c.
 func (r *recordReader) readChange(i int, c *Change) int {
-	r.rawRecord = rawRecord{}
+	r.pendingFields = pendingFields{}
 	c.Shard = r.o.Shard
 	next, isValid := 0, false
 	if r.snapshot != nil {
@@ -255,19 +254,24 @@ func (r *recordReader) completeRecord(c *Change) bool {
 // addInvalid adds the invalid record at i to the errors of the page, and returns the position after the record. If the
 // grammar is invalid, it adds nothing and returns -1.
 func (r *recordReader) addInvalid(i int) int {
-	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.Err, Path: r.ErrPath, Snapshot: r.snapshotOptions()}
-	if r.ErrPath == "" {
-		e.Path = r.pathAt(i)
-	}
 	next := r.SkipValue(i)
 	if next < 0 {
 		return -1
 	}
-	e.Raw = r.Input[i:next:next]
+	r.addError(i, next, r.Err)
+	r.recordAt = next
+	return next
+}
+
+// addError adds the record from i to end to the errors of the page.
+func (r *recordReader) addError(i, end int, err error) {
+	e := &RecordError{Index: r.index(), Offset: int64(i), Path: r.ErrPath, Raw: r.Input[i:end:end], Err: err,
+		Snapshot: r.snapshotOptions()}
+	if e.Path == "" {
+		e.Path = r.pathAt(i)
+	}
 	r.recoverKey(i, e)
 	r.page.Errors = append(r.page.Errors, e)
-	r.recordStart = next
-	return next
 }
 
 // pathAt returns the path of the error in the record at i.
@@ -279,7 +283,7 @@ func (r *recordReader) pathAt(i int) string {
 }
 
 // index returns the index of the next record.
-func (r *recordReader) index() int { return len(r.page.Changes) + len(r.page.Errors) }
+func (r *recordReader) index() int { return r.page.Len() }
 
 // recoverKey sets the key and the version of e if they are valid in the record at i.
 func (r *recordReader) recoverKey(i int, e *RecordError) {
@@ -289,7 +293,7 @@ func (r *recordReader) recoverKey(i int, e *RecordError) {
 		r.Arena.OpenEmpty()
 	}
 	var c Change
-	r.skipInvalidFields, r.rawRecord = true, rawRecord{}
+	r.skipInvalidFields, r.pendingFields = true, pendingFields{}
 	if r.snapshot != nil {
 		r.recoverLine(i, &c)
 	} else {

@@ -29,8 +29,8 @@ var (
 		"the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
 )
 
-// rawRecord has the fields of a record that the reader can decode only when it has seen all fields.
-type rawRecord struct {
+// pendingFields has the fields of a record that the reader can decode only when it has seen all fields.
+type pendingFields struct {
 	seenFields  fields
 	precision   string     // unit of a Kinesis record's creation time
 	time        []byte     // creation time, as written
@@ -43,7 +43,7 @@ type rawRecord struct {
 // recordReader reads the records of one page.
 type recordReader struct {
 	ddbjson.Scanner
-	rawRecord
+	pendingFields
 	o                 *DecoderOptions
 	defaultStream     *streamARN       // stream of o.StreamARN; nil if there is none
 	snapshot          *SnapshotDecoder // decoder of a snapshot's lines; nil if the input has records
@@ -52,9 +52,9 @@ type recordReader struct {
 	streams           streamCache
 	scratch           Change // the change that is being read while page.Changes is full
 	skipInvalidFields bool
-	size              int // bytes of the whole input; Input may be only its first lines
-	start             int // position of the first record
-	recordStart       int // position of the record that is being read, or the position after the last record
+	inputSize         int // bytes of the whole input; Input may be only its first lines
+	firstRecordAt     int // position of the first record
+	recordAt          int // position of the record that is being read, or the position after the last record
 
 	// Predictions from the previous record.
 	previous                *Change         // nil if there is none
@@ -62,7 +62,7 @@ type recordReader struct {
 	recordFields            previousFields  // fields of the record's object
 	streamFields            previousFields  // fields of the object under dynamodb
 	otherFields             previousFields  // fields of any other object; always empty
-	equalDistance, equalEnd int             // each byte before equalEnd equals the byte equalDistance bytes earlier
+	equalDistance, equalEnd int             // the bytes before equalEnd equal those equalDistance bytes earlier
 	keyAttrs                [2]ddbjson.Attr // scratch memory of setItemKeys
 	keyIndexes              [2][2]int       // indexes of the key attributes in the new and the old image
 }
@@ -125,8 +125,8 @@ func (r *recordReader) readFields(i int, c *Change, names map[string]field, prev
 	return i
 }
 
-// noteField marks a field as seen. It fails if the field was already seen.
-func (r *recordReader) noteField(f field, i int) bool {
+// claimField marks a field as seen. It fails if the field was already seen.
+func (r *recordReader) claimField(f field, i int) bool {
 	if r.seenFields.has(f) {
 		r.Fail(i, errDuplicateField)
 		return false
@@ -140,7 +140,7 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	if f == fieldOther {
 		return r.SkipValue(i)
 	}
-	if f < fieldType && !r.noteField(f, i) {
+	if !repeatable.has(f) && !r.claimField(f, i) {
 		return -1
 	}
 	switch f {
@@ -254,7 +254,7 @@ func (r *recordReader) sequenceField(i int, to *string) int {
 	if next < 0 || text == "" && r.Peek(i) == 'n' {
 		return next
 	}
-	if len(text) > sequenceWidth || !allDigits(text) {
+	if !IsSequence(text) {
 		return r.Fail(i, errSequence)
 	}
 	*to = text
@@ -308,23 +308,21 @@ const maxUnixSecond = 253402300799
 // creationTime parses a creation time. The service and its tools write Unix seconds, as 1764000000, 1.764E9 or
 // 1764000000.0. The AWS CLI prints RFC 3339 text.
 func creationTime(text []byte) (time.Time, error) {
-	if len(text) == 10 && allDigits(ddbjson.View(text)) {
+	if len(text) == 10 && allDigits(ddbjson.View(text)) { // the usual form, at a third of the time
 		sec := int64(0)
 		for _, b := range text {
 			sec = sec*10 + int64(b-'0')
 		}
 		return time.Unix(sec, 0).UTC(), nil
 	}
-	if t, err := time.Parse(time.RFC3339Nano, ddbjson.View(text)); err == nil {
-		if sec := t.Unix(); sec < 0 || sec > maxUnixSecond { // a record with Unix seconds cannot have this time
-			return time.Time{}, errCreationTime
-		}
-		return t.UTC(), nil
-	}
 	sec, err := strconv.ParseFloat(ddbjson.View(text), 64)
-	if err != nil || sec < 0 || sec > maxUnixSecond {
+	if err == nil && sec >= 0 && sec <= maxUnixSecond {
+		whole, fraction := math.Modf(sec)
+		return time.Unix(int64(whole), int64(math.Round(fraction*1e6))*1e3).UTC(), nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, ddbjson.View(text))
+	if err != nil || t.Unix() < 0 || t.Unix() > maxUnixSecond {
 		return time.Time{}, errCreationTime
 	}
-	whole, fraction := math.Modf(sec)
-	return time.Unix(int64(whole), int64(math.Round(fraction*1e6))*1e3).UTC(), nil
+	return t.UTC(), nil
 }

@@ -35,8 +35,9 @@ type SnapshotOptions struct {
 //
 // An item becomes a change with Op [Snapshot] and the item as New. A line of an incremental export becomes an INSERT, a
 // MODIFY or a REMOVE. The version of a change has the epoch of the stream, and the layer as sequence number. The
-// sequence numbers of a stream are larger, so every change of the stream is newer. With Kinesis, the epoch is
-// microsecond 0. Raw is the line, or the item in an answer of Scan. [Change.RecordJSON] makes a record from the change.
+// sequence numbers of a stream are larger, so every change of the stream is newer. With Kinesis, the epoch is a time: 0
+// for a snapshot. Raw is the line, or the item in an answer of Scan. [Change.RecordJSON] makes a record from the
+// change.
 //
 // The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. In a line that is an item itself,
 // it also starts with Item.
@@ -168,7 +169,7 @@ func (r *recordReader) setLineVersion(c *Change) bool {
 	s := r.snapshot
 	c.Backfill, c.Sequence = true, s.sequence
 	if s.o.Kinesis {
-		c.StreamARN, c.Table, c.Version = s.o.StreamARN, s.o.Table, kinesisVersion(snapshotMicroseconds, s.sequence)
+		c.StreamARN, c.Table, c.Version = s.o.StreamARN, s.o.Table, kinesisVersion(epochOfSnapshots, s.sequence)
 	} else if !r.setStream(c) {
 		r.ErrPath = "" // StreamARN is invalid, not the line
 		return false

@@ -40,7 +40,7 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 		callStreams(c, "GetShardIterator", a.At.StreamARN, func(ctx context.Context) (string, error) {
 			return api.GetShardIterator(ctx, a.At)
 		}, func(iterator string, err error) coordinator.Event {
-			return coordinator.GetShardIteratorResult{Call: a.Call, Iterator: iterator, Err: err, At: time.Now()}
+			return coordinator.GetShardIteratorResult{Call: a.Call, Iterator: iterator, Err: err, WallTime: time.Now()}
 		})
 	case coordinator.GetRecords:
 		callStreams(c, "GetRecords", a.Query.StreamARN, func(ctx context.Context) (record.GetRecordsPage, error) {
@@ -50,7 +50,7 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 			}
 			return page, err
 		}, func(page record.GetRecordsPage, err error) coordinator.Event {
-			return coordinator.GetRecordsResult{Call: a.Call, Records: page, Err: err, At: time.Now()}
+			return coordinator.GetRecordsResult{Call: a.Call, Records: page, Err: err, WallTime: time.Now()}
 		})
 	case coordinator.ReadTable:
 		timeout := max(2*c.options.Coordinator.Lease, minReadTableTimeout)

@@ -34,8 +34,11 @@ type telemetry struct {
 	attributeSets map[labels]metric.MeasurementOption // all sets that were used so far
 }
 
-// labels are the attributes of a measurement, as name, value, name, value. The attribute pipeline is not among them.
-type labels [4]string
+// label is an attribute of a measurement.
+type label struct{ name, value string }
+
+// labels are the attributes of a measurement except the attribute pipeline. Empty labels are not attributes.
+type labels [2]label
 
 func newTelemetry(c *Consumer) (*telemetry, error) {
 	instruments := instrument.New(c.options.Meter, scope)
@@ -64,8 +67,10 @@ func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 		return set
 	}
 	attrs := slices.Clone(t.pipeline)
-	for i := 0; i < len(l) && l[i] != ""; i += 2 {
-		attrs = append(attrs, attribute.String(l[i], l[i+1]))
+	for _, label := range l {
+		if label.name != "" {
+			attrs = append(attrs, attribute.String(label.name, label.value))
+		}
 	}
 	set = metric.WithAttributeSet(attribute.NewSet(attrs...))
 	t.attributeSets[l] = set
@@ -94,7 +99,7 @@ func (t *telemetry) registerGauges(c *Consumer, instruments *instrument.Maker) {
 	t.registration = instruments.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
 		for table, measured := range lagByTable(s, time.Now(), c.options.Coordinator.Retention) {
-			tableLabels := t.attributes(labels{"table", table})
+			tableLabels := t.attributes(labels{{"table", table}})
 			o.ObserveFloat64(lag, measured.lag.Seconds(), tableLabels)
 			o.ObserveFloat64(age, measured.age.Seconds(), tableLabels)
 			o.ObserveFloat64(loss, max(0, (c.options.Coordinator.Retention-measured.lag).Hours()), tableLabels)
@@ -185,7 +190,7 @@ func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 
 // countCall counts a call of the Streams API.
 func (t *telemetry) countCall(ctx context.Context, op string, err error) {
-	t.calls.Add(ctx, 1, t.attributes(labels{"operation", op, "outcome", outcome(err)}))
+	t.calls.Add(ctx, 1, t.attributes(labels{{"operation", op}, {"outcome", outcome(err)}}))
 }
 
 // outcome returns the value of the attribute outcome for a call that returned err.
@@ -210,17 +215,17 @@ func outcome(err error) string {
 
 // countRecords counts the records of a page. page may be nil.
 func (t *telemetry) countRecords(ctx context.Context, stream string, page *record.Page) {
-	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
+	if page == nil || page.Len() == 0 {
 		return
 	}
-	tableLabels := t.attributes(labels{"table", shardreader.StreamFromARN(stream).Table})
-	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), tableLabels)
+	tableLabels := t.attributes(labels{{"table", shardreader.StreamFromARN(stream).Table}})
+	t.records.Add(ctx, int64(page.Len()), tableLabels)
 	t.bytes.Add(ctx, int64(page.Bytes), tableLabels)
 }
 
 // countGap counts a gap when it is found. It does not count the gap again when its end is found.
 func (t *telemetry) countGap(ctx context.Context, g record.Gap) {
 	if g.Before == "" {
-		t.gaps.Add(ctx, 1, t.attributes(labels{"table", shardreader.StreamFromARN(g.StreamARN).Table}))
+		t.gaps.Add(ctx, 1, t.attributes(labels{{"table", shardreader.StreamFromARN(g.StreamARN).Table}}))
 	}
 }

@@ -7,16 +7,16 @@ import (
 )
 
 // newCall returns the number of a new call. handle receives the event with the result of the call, and decides what
-// follows. If handle is nil, the result is ignored.
+// follows. A result of another type is a fault of the caller of Step, and panics.
 func newCall[E Event](c *Coordinator, handle func(E)) Call {
 	c.lastCall++
-	c.calls[c.lastCall] = handle
+	c.calls[c.lastCall] = func(e Event) { handle(e.(E)) }
 	return c.lastCall
 }
 
 // routeResult gives a result to the handler of its call.
-func routeResult[E Event](c *Coordinator, call Call, e E) {
-	handle, _ := c.calls[call].(func(E))
+func (c *Coordinator) routeResult(call Call, e Event) {
+	handle := c.calls[call]
 	delete(c.calls, call)
 	if handle != nil {
 		handle(e)

@@ -12,7 +12,7 @@ import (
 type heartbeatState uint8
 
 const (
-	heartbeatsAwaited heartbeatState = iota // no heartbeat succeeded yet. Next: heartbeatsSucceed
+	heartbeatsAwaited heartbeatState = iota // no heartbeat succeeded in time yet. Next: heartbeatsSucceed
 	heartbeatsSucceed                       // heartbeats succeed. Next: heartbeatsFailed
 	// no heartbeat succeeded for 2/3 of the lease time, and nothing is read. Next: heartbeatsSucceed
 	heartbeatsFailed
@@ -34,10 +34,12 @@ type confirmedHeartbeat struct {
 	confirmedAt time.Duration
 }
 
-// heartbeatFresh reports whether all other consumers still count this consumer as alive.
-func (c *Coordinator) heartbeatFresh() bool {
-	return c.heartbeats.state != heartbeatsAwaited && c.now-c.heartbeats.confirmedSent <= c.options.Lease*2/3
-}
+// heartbeatFresh reports whether all other consumers still count this consumer as alive. Each Step begins with
+// checkHeartbeat, so the state is that of now.
+func (c *Coordinator) heartbeatFresh() bool { return c.heartbeats.state == heartbeatsSucceed }
+
+// isRecent reports whether other consumers still count this consumer as alive if its last heartbeat was sent at sent.
+func (c *Coordinator) isRecent(sent time.Duration) bool { return c.now-sent <= c.options.Lease*2/3 }
 
 // sendHeartbeat writes this consumer's row, unless a heartbeat is in flight or the stop is done.
 func (c *Coordinator) sendHeartbeat() {
@@ -48,7 +50,8 @@ func (c *Coordinator) sendHeartbeat() {
 	h.inFlight = true
 	h.lastNumber++
 	number, sent := h.lastNumber, c.now
-	c.emit(WriteHeartbeat{newCall(c, func(e WriteResult) { c.handleHeartbeat(number, sent, e.Err) }), c.member()})
+	call := newCall(c, func(e WriteResult) { c.handleHeartbeat(number, sent, e.Err) })
+	c.emit(WriteHeartbeat{call, c.member(c.surveyAssignments())})
 }
 
 // handleHeartbeat handles the result of a heartbeat. number is the number of the heartbeat, and sent is when it was
@@ -61,32 +64,45 @@ func (c *Coordinator) handleHeartbeat(number int64, sent time.Duration, err erro
 	c.logReadOutage(survey.failing)
 
 	if err != nil {
-		c.logOnce("beat", slog.LevelWarn, "heartbeat failed", errAttr(err))
+		c.logOnce("heartbeat", slog.LevelWarn, "heartbeat failed", errAttr(err))
 		c.after(c.jitter(c.options.Lease/24), c.sendHeartbeat)
 		return
 	}
-	delete(c.logged, "beat")
-	h.confirmedSent = sent
-	h.confirmed = append(h.confirmed, confirmedHeartbeat{number, c.now})
-	if len(h.confirmed) > keptHeartbeats {
-		h.confirmed = slices.Delete(h.confirmed, 0, keptHeartbeats/2)
-	}
-	c.after(max(0, sent+c.options.Lease/3-c.now), c.sendHeartbeat)
-	c.after(max(0, sent+c.options.Lease*2/3-c.now)+1, c.checkHeartbeat)
+	delete(c.logged, "heartbeat")
+	h.addConfirmed(confirmedHeartbeat{number, c.now}, sent)
+	age := c.now - sent
+	c.after(max(0, c.options.Lease/3-age), c.sendHeartbeat)
+	c.after(max(0, c.options.Lease*2/3-age)+1, c.checkHeartbeat) // +1: at two thirds exactly, it still counts as recent
 
-	switch {
-	case h.state == heartbeatsAwaited:
+	if !c.isRecent(sent) {
+		c.logOnce("slow heartbeat", slog.LevelWarn,
+			"a heartbeat took over two thirds of the lease time: this consumer reads nothing until one is faster",
+			roundedAttr("took", age))
+		return
+	}
+	delete(c.logged, "slow heartbeat")
+	switch h.state {
+	case heartbeatsAwaited:
 		h.state = heartbeatsSucceed
 		c.refreshLeases()
-	case h.state == heartbeatsFailed && c.heartbeatFresh():
+	case heartbeatsFailed:
 		h.state, h.resumedAt = heartbeatsSucceed, c.now
 		c.log(slog.LevelInfo, "heartbeats succeed again")
 	}
 }
 
+// addConfirmed notes a successful heartbeat, and forgets the oldest ones; sent is when it was sent.
+func (h *heartbeats) addConfirmed(heartbeat confirmedHeartbeat, sent time.Duration) {
+	h.confirmedSent = sent
+	h.confirmed = append(h.confirmed, heartbeat)
+	if len(h.confirmed) > keptHeartbeats {
+		h.confirmed = slices.Delete(h.confirmed, 0, keptHeartbeats/2)
+	}
+}
+
 // checkHeartbeat revokes all assignments if other consumers may soon count this consumer as gone.
 func (c *Coordinator) checkHeartbeat() {
-	if c.heartbeats.state != heartbeatsSucceed || c.heartbeatFresh() {
+	if c.heartbeats.state != heartbeatsSucceed || c.isRecent(c.heartbeats.confirmedSent) {
 		return
 	}
 	c.heartbeats.state = heartbeatsFailed

@@ -8,10 +8,10 @@ import (
 // Coordinator decides what one consumer does. It is not safe for concurrent use.
 type Coordinator struct {
 	options  Options
-	now      time.Duration
+	now      time.Duration // time of the last Step; never 0, because in many fields 0 means "never"
 	actions  []Action
 	timers   timers
-	calls    map[Call]any // the function that handles the result of each call in flight
+	calls    map[Call]func(Event) // handlers of the results of the calls in flight
 	lastCall Call
 	logged   map[string]bool // topics that logOnce has logged
 
@@ -22,7 +22,7 @@ type Coordinator struct {
 
 	writes          leaseWrites
 	loadRequestedAt time.Duration           // when a lease was last requested to even out the loads
-	unbegunShards   map[string]unbegunShard // shards that are not begun, usually because records before them may be lost
+	unbegunShards   map[string]unbegunShard // shards that are not begun, with the reasons
 
 	// Assignments.
 	assignments   map[string]*assignment // by partition
@@ -34,8 +34,8 @@ type Coordinator struct {
 	pausedBytes   int64                  // part of untakenBytes that belongs to paused assignments
 	budget        callBudget
 	lastRecordAt  time.Duration // when a record was last delivered
-	tableOutage   outage        // the lease table cannot be read or written
-	readOutage    outage        // shards cannot be read
+	tableOutage   tableOutage   // the lease table cannot be read or written
+	readOutage    readOutage    // shards cannot be read
 
 	// The streams.
 	sources []*source
@@ -57,7 +57,8 @@ func New(o Options) (*Coordinator, error) {
 	o = o.withDefaults()
 	c := &Coordinator{
 		options: o,
-		calls:   make(map[Call]any),
+		now:     1,
+		calls:   make(map[Call]func(Event)),
 		table: tableView{
 			rows:         rows{owner: o.ID, byShard: make(map[string]*row), children: make(map[string][]*row)},
 			begunStreams: make(map[string]bool), consumers: make(map[string]*knownConsumer), departed: make(map[string]bool),
@@ -99,9 +100,6 @@ func (c *Coordinator) Wake() time.Duration {
 	}
 	return c.timers.pending[0].dueAt
 }
-
-// nonZeroNow returns the present time for fields in which 0 means "never".
-func (c *Coordinator) nonZeroNow() time.Duration { return max(1, c.now) }
 
 func (c *Coordinator) emit(a Action) { c.actions = append(c.actions, a) }
 

@@ -54,16 +54,16 @@ func (c *Coordinator) surveyAssignments() survey {
 func (a *assignment) mayHaveUnread() bool { return a.lag.behindSince > 0 || !a.start.gotPage }
 
 // member returns the row that a heartbeat of this consumer writes.
-func (c *Coordinator) member() leases.Member {
-	s, ends := c.surveyAssignments(), c.shardEnds()
+func (c *Coordinator) member(s survey) leases.Member {
+	ends := c.shardEnds()
 	m := leases.Member{
 		ID: c.options.ID, Name: c.options.Name, Heartbeat: c.heartbeats.lastNumber, Leaving: !c.isRunning(),
-		LeaseCount: len(c.assignments), AtEndBefore: ends.allShards, CallsPerMonth: c.callsPerMonth(), Load: s.load,
-		RoutesDigest: c.options.Routes, QuietBefore: ends.quietShards, BusyShards: ends.busy, Pending: s.pending,
+		LeaseCount: len(c.assignments), AtEndHeartbeat: ends.allShards, CallsPerMonth: c.callsPerMonth(), Load: s.load,
+		RoutesDigest: c.options.Routes, QuietHeartbeat: ends.quietShards, BusyShards: ends.busy, Pending: s.pending,
 		Stopped: s.stopped, Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
-	for shard := range c.table.broken {
-		m.Stopped[shard] = StoppedBroken
+	for shard := range c.table.damaged {
+		m.Stopped[shard] = StoppedDamaged
 	}
 	for shard, u := range c.unbegunShards {
 		m.Stopped[shard] = u.reason
@@ -73,16 +73,8 @@ func (c *Coordinator) member() leases.Member {
 		m.Behind[a.row.Shard] = a.positionTime
 	}
 	for _, a := range s.failing[:min(len(s.failing), maxReported)] {
-		m.Failing[a.row.Shard] = leases.ReadFailure{Since: a.readFailure.at.UTC(),
+		m.Failing[a.row.Shard] = leases.ReadFailure{Since: a.readFailure.wallTime.UTC(),
 			Class: redact.ErrorClass(a.readFailure.err)}
-	}
-	m.Stopped, m.Behind, m.Failing = nilIfEmpty(m.Stopped), nilIfEmpty(m.Behind), nilIfEmpty(m.Failing)
-	return m
-}
-
-func nilIfEmpty[K comparable, V any](m map[K]V) map[K]V {
-	if len(m) == 0 {
-		return nil
 	}
 	return m
 }
@@ -131,18 +123,17 @@ type Status struct {
 
 // Status returns the status after the last Step. It changes nothing.
 func (c *Coordinator) Status() Status {
+	survey := c.surveyAssignments()
 	knowsLeases := c.refresh.succeeded && c.table.rows.len() > 0
 	s := Status{
-		Member: c.member(), HeartbeatFresh: c.heartbeatFresh(), IsLeader: c.leads(), TableRead: c.refresh.succeeded,
+		Member: c.member(survey), HeartbeatFresh: c.heartbeatFresh(), IsLeader: c.leads(), TableRead: c.refresh.succeeded,
 		LiveConsumers: len(c.liveConsumers()), UnreadReason: c.unreadReason,
-		CheckpointOverdueFor: c.surveyAssignments().overdueFor, TableUnreadFor: c.tableUnreadFor(),
-		StreamsListed: c.syncs.succeeded || knowsLeases && !c.leads(),
+		CheckpointOverdueFor: survey.overdueFor, TableUnreadFor: c.tableUnreadFor(),
+		StreamsListed: c.syncs.succeeded || knowsLeases && !c.leads(), UnbegunShards: make(map[string]int),
 	}
-	unbegun := make(map[string]int)
 	for _, shard := range c.unbegunShards {
-		unbegun[shard.stream]++
+		s.UnbegunShards[shard.stream]++
 	}
-	s.UnbegunShards = nilIfEmpty(unbegun)
 	for _, r := range c.table.rows.all() {
 		if c.isActive(r) && (r.Owner == "" || !c.alive(r.Owner)) {
 			s.OrphanedLeases++
@@ -159,8 +150,8 @@ func (a *assignment) status() PartitionStatus {
 	s := PartitionStatus{
 		Name: a.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
 		LastDelivered: a.positionTime, LastAcked: a.acked.time, Pending: a.inFlight.recordCount,
-		Opened: a.start.gotPage, Behind: a.mayHaveUnread() || a.phase == confirming,
-		Failures: int(a.failedCalls), FailingSince: a.readFailure.at, LastPageAt: a.lastPageAt,
+		Opened: a.start.gotPage, Behind: a.mayHaveUnread() || a.phase == suspended,
+		Failures: int(a.failedCalls), FailingSince: a.readFailure.wallTime, LastPageAt: a.lastPageAt,
 		Paused: a.paused, Ended: a.childSearch != nil, Draining: a.phase == draining, StopReason: a.stopReason,
 	}
 	if len(a.inFlight.pages) > 0 {

@@ -34,7 +34,7 @@ func (c *Coordinator) shutdown() {
 	c.log(slog.LevelInfo, "leaving: each lease is released once its records are durable",
 		slog.Int("partitions", len(c.assignments)))
 	for a := range c.allAssignments() {
-		a.successor = ""
+		a.successor = "" // also if it drains for another consumer already
 		c.drain(a, "")
 	}
 	c.releaseUnassigned()
@@ -73,32 +73,34 @@ func (c *Coordinator) checkStopped() {
 	if c.stop.state != stopReleasing || len(c.assignments) > 0 {
 		return
 	}
-	if !c.heartbeatFresh() {
-		// If heartbeats succeed again soon, this consumer releases its leases. Otherwise the other consumers see that
-		// the heartbeat is unchanged, and take them.
-		mayRecover := c.heartbeats.state != heartbeatsAwaited && c.now-c.stop.begunAt < c.options.Lease
-		if !mayRecover {
-			c.stop.state = stopDone
-			c.emit(Stopped{})
-		}
-		return
-	}
-	if c.table.rows.busy > 0 || c.table.rows.ownLeases > 0 {
-		return
-	}
-	if c.mayOwnUnknownLease() {
-		if c.refresh.state == refreshWaits {
+	isReleasing := c.table.rows.busy > 0 || c.table.rows.ownLeases > 0
+	switch {
+	case c.awaitsHeartbeat():
+	case !c.heartbeatFresh():
+		c.stop.state = stopDone
+		c.emit(Stopped{})
+	case isReleasing:
+	case c.awaitsUnknownResult():
+		if c.refresh.state == refreshScheduled {
 			c.refreshLeases()
 		}
-		return
+	default:
+		c.stop.state = stopDone
+		c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.options.ID})
 	}
-	c.stop.state = stopDone
-	c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.options.ID})
 }
 
-// mayOwnUnknownLease reports whether this consumer may own a lease without knowing it: a write may have happened,
-// although its result was lost. It returns false after a while, because the result of a write may stay unknown.
-func (c *Coordinator) mayOwnUnknownLease() bool {
+// awaitsHeartbeat reports whether the stop waits until a heartbeat succeeds again. This consumer then releases its
+// leases. If no heartbeat succeeds soon, the other consumers see that the heartbeat is unchanged, and take the leases.
+func (c *Coordinator) awaitsHeartbeat() bool {
+	mayRecover := c.heartbeats.state != heartbeatsAwaited && c.now-c.stop.begunAt < c.options.Lease
+	return mayRecover && !c.heartbeatFresh()
+}
+
+// awaitsUnknownResult reports whether the stop waits until the table shows the leases of this consumer. A write may
+// have happened although its result was lost, so this consumer may own a lease that it does not know. The stop waits
+// for two lease times at most.
+func (c *Coordinator) awaitsUnknownResult() bool {
 	lastChange := max(c.writes.lastEnded, c.stop.begunAt)
 	isUncertain := c.refresh.lastSent < lastChange || len(c.writes.creating) > 0
 	return isUncertain && c.now-lastChange < 2*c.options.Lease

@@ -125,7 +125,7 @@ func TestLease_BrokenRow(t *testing.T) {
 		a := wo.start("a", coordinator.Options{})
 		wo.run(10 * time.Second)
 		hidden := wo.leases()[kids[0]]
-		wo.broken = kids[0]
+		wo.damaged = kids[0]
 		late := st.Put(kids[0], put(2)...)
 		after := st.Split(kids[0], 1)[0]
 		st.Put(after, put(2)...)
@@ -134,13 +134,13 @@ func TestLease_BrokenRow(t *testing.T) {
 		wo.readAll(kids[0])
 		wo.readAll(after)
 		wo.readAll(kids[1], want...)
-		if a.w.Status().Member.Stopped[kids[0]] != coordinator.StoppedBroken || len(wo.gaps) > 0 {
+		if a.w.Status().Member.Stopped[kids[0]] != coordinator.StoppedDamaged || len(wo.gaps) > 0 {
 			t.Errorf("stopped %v, gaps %+v", a.w.Status().Member.Stopped, wo.gaps)
 		}
 		if l := wo.leases()[kids[0]]; l.Counter != hidden.Counter {
 			t.Errorf("the row was written: %+v", l)
 		}
-		wo.broken = ""
+		wo.damaged = ""
 		wo.run(time.Minute)
 		wo.readAll(kids[0], late...)
 		if len(wo.read[after]) != 2 {

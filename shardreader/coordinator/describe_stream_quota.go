@@ -7,9 +7,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// maxReservation is the longest time that a reservation may take. A reservation raises the shared count. After a slower
-// reservation, another consumer may have seen the raised count unchanged for long enough to make a call. The calls of
-// both consumers could then coincide.
+// maxReservation is the longest time that a reservation may take. A reservation raises the shared count. If it is slow,
+// another consumer may already have seen the raised count for long enough to make a call, and both calls coincide.
 const maxReservation = 200 * time.Millisecond
 
 // describeQuota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until
@@ -19,7 +18,7 @@ type describeQuota struct {
 	queue              []describeRequest
 	seenCount          int64         // the count that this consumer saw last; -1 if it has seen no count
 	unchangedSince     time.Duration // since when this consumer sees the count unchanged
-	callInFlight       bool          // a reservation or a call is in flight
+	isBusy             bool          // a reservation or a call is in flight
 	timerRuns          bool          // a timer for the next call runs
 	fastestReservation time.Duration
 	tries              tries
@@ -32,8 +31,10 @@ type describeRequest struct {
 	done   func(d shardreader.StreamDescription, err error)
 }
 
-// queueDescribe queues a DescribeStream call. If wanted returns false when the turn of the call comes, the call is not
-// made. done receives the result.
+var errCallNotWanted = errs.New("the call is not wanted any more")
+
+// queueDescribe queues a DescribeStream call. done receives the result. If wanted returns false when the turn of the
+// call comes, the call is not made, and done receives errCallNotWanted.
 func (c *Coordinator) queueDescribe(
 	q shardreader.DescribeQuery, wanted func() bool, done func(shardreader.StreamDescription, error),
 ) {
@@ -44,9 +45,9 @@ func (c *Coordinator) queueDescribe(
 func (c *Coordinator) reserveDescribe() {
 	q := &c.quota
 	for len(q.queue) > 0 && !q.queue[0].wanted() {
-		q.queue = q.queue[1:]
+		q.takeFirst().done(shardreader.StreamDescription{}, errCallNotWanted)
 	}
-	if q.callInFlight || q.timerRuns || len(q.queue) == 0 || c.stop.state == stopDone {
+	if q.isBusy || q.timerRuns || len(q.queue) == 0 || c.stop.state == stopDone {
 		return
 	}
 	wait := q.unchangedSince + c.describeInterval() - c.now
@@ -54,9 +55,16 @@ func (c *Coordinator) reserveDescribe() {
 		c.delayDescribe(wait)
 		return
 	}
-	q.callInFlight = true
+	q.isBusy = true
 	sent := c.now
 	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.handleReservation(sent, e) }), DescribeQuota, q.seenCount})
+}
+
+// takeFirst removes the first call from the queue, and returns it.
+func (q *describeQuota) takeFirst() describeRequest {
+	first := q.queue[0]
+	q.queue = withoutFirst(q.queue, 1)
+	return first
 }
 
 // describeInterval returns the shortest time between two DescribeStream calls of the fleet.
@@ -71,10 +79,10 @@ func (c *Coordinator) delayDescribe(d time.Duration) {
 }
 
 // handleReservation handles the result of a ReserveCall action that was emitted at the time sent. If the right was
-// taken fast enough, it makes the call.
+// taken fast enough, it makes the call. Otherwise reserveDescribe takes the right again later.
 func (c *Coordinator) handleReservation(sent time.Duration, e ReserveCallResult) {
 	q := &c.quota
-	q.callInFlight, q.unchangedSince = false, c.now
+	q.isBusy, q.unchangedSince = false, c.now
 	if e.Err != nil {
 		c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
 			errAttr(e.Err))
@@ -105,11 +113,10 @@ func (c *Coordinator) handleReservation(sent time.Duration, e ReserveCallResult)
 // sendDescribe makes the first call of the queue.
 func (c *Coordinator) sendDescribe() {
 	q := &c.quota
-	request := q.queue[0]
-	q.queue = withoutFirst(q.queue, 1)
-	q.callInFlight = true
+	request := q.takeFirst()
+	q.isBusy = true
 	c.emit(DescribeStream{newCall(c, func(e DescribeStreamResult) {
-		q.callInFlight = false
+		q.isBusy = false
 		delete(c.logged, "quota")
 		request.done(e.Description, e.Err)
 	}), request.query})

@@ -36,7 +36,7 @@ type childSearch struct {
 	endedFor time.Duration // time between the end of the shard and the start of the listing
 	tries    tries
 	children []shardreader.Shard
-	severed  []shardreader.Shard // shards that may descend from this shard, if it is gone; see severedShards
+	orphans  []shardreader.Shard // shards that may descend from this shard, if it is gone; see orphanedShards
 }
 
 // childStage is the progress of a childSearch.
@@ -104,7 +104,7 @@ func (s *childSearch) handleListing(l *listing, err error) {
 	case s.endedFor <= searchFor:
 		s.retry(nil)
 	case !l.has(shard):
-		s.severed = s.c.severedShards(l)
+		s.orphans = s.c.orphanedShards(l)
 		s.shardGone()
 	case isDisabled:
 		s.setChildren(nil)
@@ -124,24 +124,24 @@ func (s *childSearch) shardGone() {
 	}
 }
 
-// severedShards returns the listed shards that may descend from a shard that is gone. Such a shard has no lease and no
-// descendant with a lease, and its parent has no lease and is not listed. The shards between it and the gone shard were
-// never listed to this fleet.
-func (c *Coordinator) severedShards(l *listing) (severed []shardreader.Shard) {
+// orphanedShards returns the listed shards that may descend from a shard that is gone: neither they nor their
+// descendants have a lease, and their parents are neither listed nor have a lease. The shards between them and the gone
+// shard were never listed to this fleet.
+func (c *Coordinator) orphanedShards(l *listing) (orphans []shardreader.Shard) {
 	leasedBelow := c.ancestors(l, anyLease)
 	for _, s := range l.shards {
 		isLeased := c.hasRow(s.ID) || leasedBelow[s.ID]
 		parentKnown := s.Parent == "" || l.has(s.Parent) || c.hasRow(s.Parent)
 		if !isLeased && !parentKnown {
-			severed = append(severed, s)
+			orphans = append(orphans, s)
 		}
 	}
-	return severed
+	return orphans
 }
 
 // hasRow reports whether the lease table has a row of a shard, damaged or not.
 func (c *Coordinator) hasRow(shard string) bool {
-	return c.table.rows.get(shard) != nil || c.table.broken[shard]
+	return c.table.rows.get(shard) != nil || c.table.damaged[shard]
 }
 
 // retry begins the search again after a backoff.
@@ -156,13 +156,16 @@ func (s *childSearch) retry(err error) {
 // setChildren ends the search with the children that were found.
 func (s *childSearch) setChildren(children []shardreader.Shard) {
 	s.stage, s.children = childrenKnown, children
-	s.c.save(s.assignment)
+	s.c.advanceEnd(s.assignment)
 }
 
-// finish ends a shard whose records are all acknowledged. It creates the leases of the children first, so that a crash
-// leaves no shard unread. Then it ends the shard's own lease. While the children are searched for, or their leases are
-// being created, finish does nothing.
-func (c *Coordinator) finish(a *assignment) {
+// advanceEnd makes the next step to the end of a shard, once all of its records are acknowledged. It creates the leases
+// of the children first, so that a crash leaves no shard unread. Then it ends the shard's own lease. While the children
+// are searched for, or their leases are being created, advanceEnd does nothing.
+func (c *Coordinator) advanceEnd(a *assignment) {
+	if !a.finished() || a.row.busy {
+		return // the last acknowledgement, or the end of the write in flight, calls save
+	}
 	s := a.childSearch
 	switch s.stage {
 	case childrenKnown:
@@ -173,8 +176,9 @@ func (c *Coordinator) finish(a *assignment) {
 		}
 		s.createLeases()
 	case childrenLeased:
-		a.acked.unsavedSince = c.nonZeroNow()
-		c.writeLease(&leaseWrite{reason: saveEnd, row: a.row, next: s.endedLease(c.currentLease(a)), assignment: a})
+		a.acked.unsavedSince = c.now
+		next := s.endedLease(c.currentLease(a))
+		c.writeLease(&leaseWrite{row: a.row, next: next, mustRetry: a.isOpen, written: func() { c.endSaved(a) }})
 	}
 }
 
@@ -191,7 +195,8 @@ func (s *childSearch) endedLease(l leases.Lease) leases.Lease {
 }
 
 // endSaved continues after the end of a shard is written into its lease.
-func (c *Coordinator) endSaved(r *row, a *assignment) {
+func (c *Coordinator) endSaved(a *assignment) {
+	r := a.row
 	if a.isOpen() {
 		c.closeAssignment(a)
 	}
@@ -224,12 +229,10 @@ func (s *childSearch) childBelow() *shardreader.Shard {
 func (s *childSearch) createLeases() {
 	a := s.assignment
 	s.stage = creatingLeases
-	creations := newWriteGroup(s.created)
-	for _, child := range s.children {
-		childWasRead := s.c.table.rows.hasChild(child.ID)
-		if childWasRead {
-			continue
-		}
+	childWasRead := func(child shardreader.Shard) bool { return s.c.table.rows.hasChild(child.ID) }
+	unread := slices.DeleteFunc(slices.Clone(s.children), childWasRead)
+	created := collectErrors(len(unread), s.created)
+	for _, child := range unread {
 		l := leases.Lease{Shard: child.ID, Stream: a.row.Stream, Parents: []string{child.Parent}, First: child.First}
 		if !a.start.reached && a.row.Checkpoint.Kind != leases.Latest {
 			l.From = a.row.From
@@ -237,9 +240,8 @@ func (s *childSearch) createLeases() {
 		if a.keepsLease() && s.c.heartbeatFresh() {
 			l.Owner = s.c.options.ID
 		}
-		s.c.createLease(&leaseCreation{lease: l, parent: a, done: creations.add()})
+		s.c.createLease(&leaseCreation{lease: l, parent: a, done: created})
 	}
-	creations.end(nil)
 }
 
 // created continues after the leases of the children were created: the shard's lease may end. If some creations failed,
@@ -250,14 +252,14 @@ func (s *childSearch) created(err error) {
 	}
 	if err == nil {
 		s.stage = childrenLeased
-		s.c.save(s.assignment)
+		s.c.advanceEnd(s.assignment)
 		return
 	}
 	// A creation fails if a write for an earlier assignment of this shard is still creating the same lease.
 	s.stage = childrenKnown
 	s.c.after(s.c.jitter(time.Second), func() {
 		if s.keepsLease() {
-			s.c.save(s.assignment)
+			s.c.advanceEnd(s.assignment)
 		}
 	})
 }

@@ -68,16 +68,15 @@ func (op *streamSearch) send() {
 
 // handleResult adds the streams of a page, and requests the next page.
 func (op *streamSearch) handleResult(e ListStreamsResult) {
-	err := e.Err
-	if err == nil && e.Page.After != "" && e.Page.After == op.after {
-		err = errs.New("ListStreams names the same page twice")
+	if e.Err == nil && e.Page.After != "" && e.Page.After == op.after {
+		e.Err = errs.New("ListStreams names the same page twice")
 	}
-	if err != nil {
-		if transient(err) && op.tries < initialTries+listRetries {
-			op.c.after(op.tries.nextBackoff(op.c, maxBackoff, err), op.send)
-		} else {
-			op.end(err)
-		}
+	switch mayRetry := op.tries < initialTries+listRetries; {
+	case transient(e.Err) && mayRetry:
+		op.c.after(op.tries.nextBackoff(op.c, maxBackoff, e.Err), op.send)
+		return
+	case e.Err != nil:
+		op.end(e.Err)
 		return
 	}
 	for _, ref := range e.Page.Streams {
@@ -129,10 +128,8 @@ func (op *streamSearch) end(err error) {
 
 // add adds a stream, if it is new. It returns the stream of that ARN.
 func (s *source) add(ref shardreader.StreamRef) *stream {
-	for _, st := range s.streams {
-		if st.arn == ref.ARN {
-			return st
-		}
+	if i := slices.IndexFunc(s.streams, func(st *stream) bool { return st.arn == ref.ARN }); i >= 0 {
+		return s.streams[i]
 	}
 	st := newStream(ref.ARN)
 	st.label = cmp.Or(ref.Label, st.label)

@@ -62,15 +62,15 @@ type (
 		Call
 		Iterator string
 		Err      error
-		At       time.Time // like GetRecordsResult.At
+		WallTime time.Time // as in GetRecordsResult
 	}
 
 	// GetRecordsResult answers GetRecords. If Err is set, the records are ignored.
 	GetRecordsResult struct {
 		Call
-		Records record.GetRecordsPage
-		Err     error
-		At      time.Time // when the result came, by the clock that dates records; zero: unknown
+		Records  record.GetRecordsPage
+		Err      error
+		WallTime time.Time // when the result came, by the clock that dates records; zero: unknown
 	}
 
 	// ReadTableResult answers ReadTable.
@@ -98,10 +98,10 @@ type (
 func (Tick) handle(*Coordinator)                       {}
 func (Shutdown) handle(c *Coordinator)                 { c.shutdown() }
 func (PipelineEnded) handle(c *Coordinator)            { c.abandon() }
-func (e ListStreamsResult) handle(c *Coordinator)      { routeResult(c, e.Call, e) }
-func (e DescribeStreamResult) handle(c *Coordinator)   { routeResult(c, e.Call, e) }
-func (e GetShardIteratorResult) handle(c *Coordinator) { routeResult(c, e.Call, e) }
-func (e GetRecordsResult) handle(c *Coordinator)       { routeResult(c, e.Call, e) }
-func (e ReadTableResult) handle(c *Coordinator)        { routeResult(c, e.Call, e) }
-func (e WriteResult) handle(c *Coordinator)            { routeResult(c, e.Call, e) }
-func (e ReserveCallResult) handle(c *Coordinator)      { routeResult(c, e.Call, e) }
+func (e ListStreamsResult) handle(c *Coordinator)      { c.routeResult(e.Call, e) }
+func (e DescribeStreamResult) handle(c *Coordinator)   { c.routeResult(e.Call, e) }
+func (e GetShardIteratorResult) handle(c *Coordinator) { c.routeResult(e.Call, e) }
+func (e GetRecordsResult) handle(c *Coordinator)       { c.routeResult(e.Call, e) }
+func (e ReadTableResult) handle(c *Coordinator)        { c.routeResult(e.Call, e) }
+func (e WriteResult) handle(c *Coordinator)            { c.routeResult(e.Call, e) }
+func (e ReserveCallResult) handle(c *Coordinator)      { c.routeResult(e.Call, e) }

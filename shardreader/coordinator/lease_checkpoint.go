@@ -20,8 +20,8 @@ type ackedPosition struct {
 	unsavedSince  time.Duration // since when the lease lacks the acknowledged position; 0 if it has the position
 }
 
-// dueStopReason returns the value that Lease.Stopped should have at the acknowledged position.
-func (p *ackedPosition) dueStopReason() string {
+// stopReasonNow returns the value that Lease.Stopped should have at the acknowledged position.
+func (p *ackedPosition) stopReasonNow() string {
 	if p.checkpoint != p.stopPosition {
 		return ""
 	}
@@ -30,7 +30,7 @@ func (p *ackedPosition) dueStopReason() string {
 
 // isSaved reports whether the lease has the acknowledged position and its stop reason.
 func (a *assignment) isSaved() bool {
-	return a.acked.checkpoint == a.row.Checkpoint && a.acked.dueStopReason() == a.row.Stopped
+	return a.acked.checkpoint == a.row.Checkpoint && a.acked.stopReasonNow() == a.row.Stopped
 }
 
 // finished reports whether the shard is read to its end, and all of its records are durable.
@@ -39,7 +39,7 @@ func (a *assignment) finished() bool { return a.phase == ended && a.acked.shardE
 // currentLease returns the lease of an assignment with its acknowledged position and load.
 func (c *Coordinator) currentLease(a *assignment) leases.Lease {
 	l := a.row.Clone()
-	l.Checkpoint, l.Stopped = a.acked.checkpoint, a.acked.dueStopReason()
+	l.Checkpoint, l.Stopped = a.acked.checkpoint, a.acked.stopReasonNow()
 	l.Time = cmp.Or(a.acked.time, l.Time)
 	a.load.update(c.now)
 	l.Load = a.load.rate
@@ -66,14 +66,18 @@ func (c *Coordinator) save(a *assignment) {
 		c.closeAssignment(a)
 		c.release(r, c.currentLease(a), a.successor)
 	case a.finished():
-		c.finish(a)
+		c.advanceEnd(a)
 	case a.isSaved():
 	case isEarly && !isUrgent:
 		c.saveLater(a)
 	default:
 		next := c.currentLease(a)
 		next.Counter++
-		c.writeLease(&leaseWrite{reason: saveCheckpoint, row: r, next: next, assignment: a})
+		c.writeLease(&leaseWrite{
+			row: r, next: next, mustRetry: a.isOpen,
+			written: func() { a.acked.unsavedSince = 0 },
+			ended:   func(error) { a.acked.savedAt = c.now },
+		})
 	}
 }
 
@@ -84,7 +88,7 @@ func (c *Coordinator) noteUnsaved(a *assignment) {
 	case a.isSaved() || waitsForChildren:
 		a.acked.unsavedSince = 0
 	case a.acked.unsavedSince == 0:
-		a.acked.unsavedSince = c.nonZeroNow()
+		a.acked.unsavedSince = c.now
 	}
 }
 
@@ -137,6 +141,6 @@ func (c *Coordinator) saveIdleLoads() {
 		next := r.Clone()
 		next.Load = a.load.rate
 		a.acked.savedAt = c.now
-		c.writeLease(&leaseWrite{reason: updateLoad, row: r, next: next})
+		c.writeLease(&leaseWrite{row: r, next: next})
 	}
 }

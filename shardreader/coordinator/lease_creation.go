@@ -106,29 +106,18 @@ func (op *leaseCreation) end(c *Coordinator, err error) {
 	op.done(err)
 }
 
-// writeGroup is a group of writes. It calls done after all of them have ended, with the error of the first write that
-// failed; nil if none failed.
-type writeGroup struct {
-	running  int // writes that have not ended
-	firstErr error
-	done     func(error)
-}
-
-// newWriteGroup begins a group. The caller adds the writes, and then calls end(nil) once. Until then the group counts
-// one more write, so that it is not complete before the caller has begun all writes.
-func newWriteGroup(done func(error)) *writeGroup { return &writeGroup{running: 1, done: done} }
-
-// add adds a write, and returns the function that ends it.
-func (g *writeGroup) add() (end func(error)) {
-	g.running++
-	return g.end
-}
-
-// end counts a write as ended.
-func (g *writeGroup) end(err error) {
-	g.firstErr = cmp.Or(g.firstErr, err)
-	g.running--
-	if g.running == 0 {
-		g.done(g.firstErr)
+// collectErrors returns a function that must be called n times, once at the end of each of n writes. The last call
+// calls done with the first error that is not nil. If n is 0, done is called at once.
+func collectErrors(n int, done func(error)) (ended func(error)) {
+	if n == 0 {
+		done(nil)
+	}
+	var firstErr error
+	return func(err error) {
+		firstErr = cmp.Or(firstErr, err)
+		n--
+		if n == 0 {
+			done(firstErr)
+		}
 	}
 }

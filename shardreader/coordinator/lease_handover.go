@@ -3,9 +3,13 @@ package coordinator
 import (
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
+
+// handoverAfter is how long a requested lease may drain before it is handed over at its durable position.
+const handoverAfter = 30 * time.Second
 
 // handOver begins to drain the leases that other consumers request.
 func (c *Coordinator) handOver() {
@@ -13,7 +17,8 @@ func (c *Coordinator) handOver() {
 	for a := range c.allAssignments() {
 		r := a.row
 		isRequested := r.RequestedBy != ""
-		if a.phase == draining || r.busy || !isRequested && r.Pinned == "" {
+		mayMove := isRequested || r.Pinned != ""
+		if !mayMove || r.busy || a.phase == draining {
 			continue
 		}
 		if successor := c.successor(r, live); successor != "" {
@@ -23,7 +28,7 @@ func (c *Coordinator) handOver() {
 		if isRequested {
 			next := r.Clone()
 			next.RequestedBy = ""
-			c.writeLease(&leaseWrite{reason: declineRequest, row: r, next: next})
+			c.writeLease(&leaseWrite{row: r, next: next})
 		}
 	}
 }
@@ -58,7 +63,7 @@ func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
 }
 
 // drain stops the reading of an assignment and has the pipeline write its pages, so that the lease can be handed over.
-// After Options.Handover, the lease is handed over anyway.
+// After handoverAfter, the lease is handed over anyway.
 func (c *Coordinator) drain(a *assignment, successor string) {
 	if a.phase == draining {
 		return
@@ -67,7 +72,7 @@ func (c *Coordinator) drain(a *assignment, successor string) {
 	a.successor = successor
 	c.dropUntaken(a)
 	c.emit(Drain{a.name})
-	c.after(c.options.Handover, func() {
+	c.after(handoverAfter, func() {
 		if a.isOpen() && c.isRunning() {
 			c.log(slog.LevelWarn, "a requested lease is handed over before all records read of its shard are durable",
 				shardAttr(a.row.Shard))
@@ -92,5 +97,11 @@ func (c *Coordinator) revokeAndRelease(a *assignment) {
 func (c *Coordinator) release(r *row, next leases.Lease, successor string) {
 	next.Owner, next.RequestedBy = "", successor
 	next.Counter++
-	c.writeLease(&leaseWrite{reason: releaseLease, row: r, next: next})
+	c.writeLease(&leaseWrite{
+		row: r, next: next,
+		mustRetry: func() bool { return c.isKnown(r) && c.heartbeatFresh() },
+		written: func() {
+			c.log(slog.LevelInfo, "released a lease", shardAttr(r.Shard), slog.String("to", successor), checkpointAttr(next))
+		},
+	})
 }

@@ -12,8 +12,8 @@ import (
 type leasePlan struct {
 	create []leases.Lease // missing leases of shards before which no records are lost
 	// belowParent has the shards without a lease whose sequence numbers are not above those of their parents
-	belowParent []shardreader.Shard
-	unknownGap  []leases.Lease // missing leases of shards before which records may be lost
+	belowParent    []shardreader.Shard
+	createAfterGap []leases.Lease // missing leases of shards before which records may be lost
 	// unreadAncestors has the shards without a lease that have a descendant with a lease. It is unknown whether they
 	// were read to their ends
 	unreadAncestors []shardreader.Shard
@@ -23,7 +23,7 @@ type leasePlan struct {
 
 // unleasedShards returns the shards that have no lease and should have one.
 func (p leasePlan) unleasedShards() (shards []string) {
-	for _, l := range slices.Concat(p.create, p.unknownGap) {
+	for _, l := range slices.Concat(p.create, p.createAfterGap) {
 		shards = append(shards, l.Shard)
 	}
 	for _, s := range p.belowParent {
@@ -32,15 +32,15 @@ func (p leasePlan) unleasedShards() (shards []string) {
 	return shards
 }
 
-// endedLeaseTimes is the number of lease times (Options.Lease) for which an ended lease is kept. If the lease were
-// removed earlier, a late call could create it again. No call takes that long.
+// endedLeaseTimes is the number of lease times (Options.Lease) for which an ended lease is kept. A late call could
+// create again a lease that was removed earlier; no call takes that long.
 const endedLeaseTimes = 10
 
 // planLeases compares the leases with a listing, and returns the changes to make.
 //
-// The plan has a lease for each shard whose parent was read to its end. Among related shards without leases, it has a
-// lease for the oldest listed shard only; if reading starts at LATEST, for the newest only. It has no lease for an
-// ancestor of a shard with a lease.
+// The plan has a lease for each shard whose parent was read to its end. Of a shard and its descendants without leases,
+// only one gets a lease now: the oldest one listed, or the newest one if reading starts at LATEST. An ancestor of a
+// shard with a lease gets none.
 //
 // If unbegun is true, the stream was not begun, and reading starts with the shards whose parent is not listed. Records
 // before a shard whose parent is not listed may be lost in each of these cases:
@@ -50,7 +50,7 @@ const endedLeaseTimes = 10
 //   - Reading starts at a time at which the unlisted parent was still open.
 func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) leasePlan {
 	pl := planner{c: c, arn: arn, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease),
-		ancestorsOfMoved: c.ancestors(l, movedOn)}
+		mayStayUnread: c.ancestors(l, pastTrimHorizon)}
 	if unbegun {
 		pl.hasUnendedUnlisted = c.table.rows.any(func(r *row) bool {
 			return r.Stream == arn && !r.Ended() && !l.has(r.Shard)
@@ -61,10 +61,10 @@ func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Sta
 	}
 	for _, s := range l.shards {
 		switch {
-		case c.hasRow(s.ID) || c.table.broken[s.Parent]:
+		case c.hasRow(s.ID) || c.table.damaged[s.Parent]:
 		case !pl.ancestors[s.ID]:
 			pl.planUnleased(s)
-		case !unbegun && !pl.ancestorsOfMoved[s.ID]:
+		case !unbegun && !pl.mayStayUnread[s.ID]:
 			pl.plan.unreadAncestors = append(pl.plan.unreadAncestors, s)
 		}
 	}
@@ -76,13 +76,13 @@ func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Sta
 
 // planner makes a leasePlan.
 type planner struct {
-	c                *Coordinator
-	arn              string // the stream
-	listing          *listing
-	unbegun          bool
-	start            Start
-	ancestors        map[string]bool // shards that have a descendant with a lease
-	ancestorsOfMoved map[string]bool // shards that have a descendant whose lease moved on (movedOn)
+	c             *Coordinator
+	arn           string // the stream
+	listing       *listing
+	unbegun       bool
+	start         Start
+	ancestors     map[string]bool // shards that have a descendant with a lease
+	mayStayUnread map[string]bool // shards that have a descendant with a lease for which pastTrimHorizon is true
 	// hasUnendedUnlisted: a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
 	hasUnendedUnlisted bool
 	plan               leasePlan
@@ -94,37 +94,27 @@ func (pl *planner) planUnleased(s shardreader.Shard) {
 	if s.Parent != "" {
 		lease.Parents = []string{s.Parent}
 	}
-	if at := pl.start.Sequences[s.ID]; pl.unbegun && at != "" {
-		lease.First = at // if the stream dropped records from this number on, they are a gap
+	configuredStart := pl.start.Sequences[s.ID]
+	parent, parentIsListed := pl.c.table.rows.get(s.Parent), pl.listing.has(s.Parent)
+	switch {
+	case pl.unbegun && configuredStart != "":
+		lease.First = configuredStart // if the stream dropped records from this number on, they are a gap
 		lease.Checkpoint.Kind = leases.AtTime
 		pl.create(lease)
-		return
-	}
-	if !pl.listing.aboveParent(s) {
+	case !pl.listing.aboveParent(s):
 		pl.plan.belowParent = append(pl.plan.belowParent, s)
-		return
-	}
-	if parent := pl.c.table.rows.get(s.Parent); parent != nil {
-		// If the parent's lease has not ended, its owner creates the lease of this shard.
-		if parent.Ended() {
-			pl.create(inheritStart(lease, parent))
-		}
-		return
-	}
-	switch {
+	case parent != nil && parent.Ended():
+		pl.create(inheritStart(lease, parent))
+	case parent != nil: // the owner of the parent's lease creates the lease of this shard
 	case pl.unbegun && pl.start.Latest:
 		pl.planAtLatest(s, lease)
-	case pl.listing.has(s.Parent):
-		// The parent is read first, unless it was read and its lease removed, and this child was listed late.
-		if pl.ancestors[s.Parent] {
-			pl.create(lease)
-		}
-	case pl.unbegun:
+	case parentIsListed && !pl.ancestors[s.Parent]: // the parent is read first
+	case pl.unbegun && !parentIsListed:
 		pl.planOldest(s, lease)
-	case s.Parent == "":
+	case parentIsListed, s.Parent == "": // a listed parent was read, its lease was removed, and this child was listed late
 		pl.create(lease)
 	default:
-		pl.addUnknownGap(lease)
+		pl.createAfterGap(lease)
 	}
 }
 
@@ -134,7 +124,7 @@ func (pl *planner) planAtLatest(s shardreader.Shard, lease leases.Lease) {
 	switch {
 	case !isNewest || pl.c.hasLeasedAncestor(pl.listing, s.ID): // another shard of its lineage is read first, or instead
 	case pl.mayFollowUnended(s):
-		pl.addUnknownGap(lease)
+		pl.createAfterGap(lease)
 	default:
 		pl.create(startLease(lease, pl.start))
 	}
@@ -146,9 +136,9 @@ func (pl *planner) planOldest(s shardreader.Shard, lease leases.Lease) {
 	hasParent := s.Parent != ""
 	switch {
 	case pl.startsInParent(s):
-		pl.addUnknownGap(startLease(lease, pl.start))
+		pl.createAfterGap(startLease(lease, pl.start))
 	case pl.mayFollowUnended(s) || hasParent && pl.start.following:
-		pl.addUnknownGap(lease)
+		pl.createAfterGap(lease)
 	default:
 		pl.create(startLease(lease, pl.start))
 	}
@@ -174,7 +164,9 @@ func (pl *planner) startsInParent(s shardreader.Shard) bool {
 
 func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.create, l) }
 
-func (pl *planner) addUnknownGap(l leases.Lease) { pl.plan.unknownGap = append(pl.plan.unknownGap, l) }
+func (pl *planner) createAfterGap(l leases.Lease) {
+	pl.plan.createAfterGap = append(pl.plan.createAfterGap, l)
+}
 
 // isFullyRead reports whether the stream was read to its end, and gets no new shards. rows are the leases of the
 // stream.
@@ -185,7 +177,7 @@ func (pl *planner) isFullyRead(rows []*row) bool {
 	for _, s := range pl.listing.shards {
 		r := pl.c.table.rows.get(s.ID)
 		isRead := pl.ancestors[s.ID] || r != nil && r.Ended()
-		if pl.c.table.broken[s.ID] || !isRead {
+		if pl.c.table.damaged[s.ID] || !isRead {
 			return false
 		}
 	}
@@ -266,7 +258,7 @@ func (pl *planner) isUnneeded(r *row) bool {
 	}
 	for _, id := range children {
 		child := rows.get(id)
-		isUnread := child != nil && !wasRead(child)
+		isUnread := child != nil && !pastStart(child)
 		mayNeedLease := child == nil && pl.listing.has(id) && !pl.ancestors[id]
 		if isUnread || mayNeedLease {
 			return false
@@ -276,7 +268,7 @@ func (pl *planner) isUnneeded(r *row) bool {
 }
 
 // ancestors returns the shards that have a descendant with a lease for which matches is true, or with a damaged row.
-// Parents are known from leases and, if l is not nil, from the listing.
+// Parents are known from leases and from the listing.
 func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]bool {
 	var toAdd []string // may contain "", and shards that are found already
 	for _, r := range c.table.rows.all() {
@@ -284,7 +276,7 @@ func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]
 			toAdd = append(append(toAdd, r.Parents...), l.parent(r.Shard))
 		}
 	}
-	for shard := range c.table.broken {
+	for shard := range c.table.damaged {
 		toAdd = append(toAdd, l.parent(shard))
 	}
 	found := make(map[string]bool)
@@ -304,17 +296,17 @@ func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]
 
 func anyLease(*row) bool { return true }
 
-// movedOn reports whether the ancestors of a lease's shard may stay unread. That is the case if the lease is past the
-// start of the shard, or begins at LATEST or at a time.
-func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
+// pastTrimHorizon reports whether a lease is past the start of its shard, or begins at LATEST or at a time. The
+// ancestors of its shard may then stay unread.
+func pastTrimHorizon(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 
 // descendantWasRead reports whether the lease of a child of a shard has moved past its start. That happens only after
 // the shard itself was read to its end.
 func (c *Coordinator) descendantWasRead(shard string) bool {
-	return slices.ContainsFunc(c.table.rows.children[shard], wasRead)
+	return slices.ContainsFunc(c.table.rows.children[shard], pastStart)
 }
 
-// wasRead reports whether a lease is past the start of its shard.
-func wasRead(r *row) bool {
+// pastStart reports whether a lease is past the start of its shard.
+func pastStart(r *row) bool {
 	return r.Checkpoint.Kind == leases.Sequence || r.Checkpoint.Kind == leases.ShardEnd
 }

@@ -81,7 +81,7 @@ func TestPlan(t *testing.T) {
 				}
 				got = append(got, s)
 			}
-			for _, l := range p.unknownGap {
+			for _, l := range p.createAfterGap {
 				got = append(got, "?"+l.Shard)
 			}
 			for _, r := range p.remove {

@@ -1,6 +1,15 @@
 package coordinator
 
-import "log/slog"
+import (
+	"log/slog"
+	"time"
+
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// takeoverAfter is how long a lease of another application must stay unchanged before it is taken. Owners of another
+// application send no heartbeats.
+const takeoverAfter = 30 * time.Second
 
 // isKnown reports whether a row is still the row of its shard.
 func (c *Coordinator) isKnown(r *row) bool { return c.table.rows.get(r.Shard) == r }
@@ -13,7 +22,7 @@ func (c *Coordinator) parentsDone(r *row) bool {
 	for _, id := range r.Parents {
 		parent := c.table.rows.get(id)
 		isUnended := parent != nil && !parent.Ended()
-		if isUnended || c.table.broken[id] {
+		if isUnended || c.table.damaged[id] {
 			return false
 		}
 	}
@@ -59,14 +68,14 @@ func (c *Coordinator) detectForeign() {
 	c.table.foreignActive = false
 	for _, r := range c.table.rows.all() {
 		knowsOwner := r.Owner == "" || c.isOwn(r) || c.table.consumers[r.Owner] != nil || c.table.departed[r.Owner]
-		counterRises := c.now-r.unchangedSince <= c.options.Takeover
+		counterRises := c.now-r.unchangedSince <= takeoverAfter
 		if r.Ended() || knowsOwner || !counterRises {
 			continue
 		}
 		c.table.foreignActive = true
 		c.logOnce("foreign "+r.Owner, slog.LevelWarn,
 			"leases belong to another application: none is taken until their counters stop rising; stop the other application",
-			slog.String("owner", r.Owner), slog.Duration("after", c.options.Takeover))
+			slog.String("owner", r.Owner), slog.Duration("after", takeoverAfter))
 	}
 }
 
@@ -82,7 +91,17 @@ func (c *Coordinator) takeNext() {
 		next.Owner, next.RequestedBy = c.options.ID, ""
 		next.Counter++
 		c.writes.taking++
-		c.writeLease(&leaseWrite{reason: takeLease, row: r, next: next})
+		c.writeLease(&leaseWrite{
+			row: r, next: next,
+			written: func() {
+				c.log(slog.LevelInfo, "took a lease", shardAttr(r.Shard), checkpointAttr(next))
+				c.tryOpen(r)
+			},
+			ended: func(error) {
+				c.writes.taking--
+				c.takeNext()
+			},
+		})
 	}
 }
 
@@ -101,7 +120,7 @@ func (c *Coordinator) tryOpen(r *row) {
 	// consumer does.
 	next := r.Clone()
 	next.Counter++
-	c.writeLease(&leaseWrite{reason: confirmLease, row: r, next: next})
+	c.writeLease(&leaseWrite{row: r, next: next, written: func() { c.tryOpen(r) }})
 }
 
 // loseLease revokes an assignment whose lease this consumer has lost.
@@ -114,6 +133,10 @@ func (c *Coordinator) loseLease(a *assignment) {
 func (c *Coordinator) revoke(a *assignment, cause error) {
 	c.emit(Revoke{a.name, cause})
 	c.closeAssignment(a)
+}
+
+func checkpointAttr(l leases.Lease) slog.Attr {
+	return slog.String("checkpoint", l.Checkpoint.String())
 }
 
 func shardAttr(shard string) slog.Attr { return slog.String("shard", shard) }

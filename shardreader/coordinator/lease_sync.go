@@ -19,14 +19,14 @@ import (
 const newStreamEvery = 15 * time.Second
 
 // leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer runs a
-// leaseSync. Each step makes a call, and the method that handles the answer begins the next step. The steps for a
+// leaseSync. Each step makes a call, and the function that handles the result begins the next step. The steps for a
 // source:
-//   - beginSource lists the streams (handleStreams), and noteBegun reads from the lease table which streams were begun.
-//   - nameStream lists each stream (handleUnnamed). The leases that another application created name no stream, so
-//     nameLeases writes the ARN of the stream into them (handleNamed).
-//   - listStream lists each stream once more (handleListing), beginning with the first stream that is read. It then
-//     reads the lease table again, because other consumers may have made leases since. planStream plans the leases,
-//     and apply writes the plan (handleCreated).
+//   - beginSource lists the streams, and reads from the lease table which streams were begun.
+//   - nameLeases lists each stream. The leases that another application created name no stream, so its ARN is written
+//     into them.
+//   - planStreams lists each stream once more, beginning with the first stream that is read. It then reads the lease
+//     table again, because other consumers may have made leases since. streamSync.plan plans the leases, and
+//     streamSync.apply writes the plan.
 //   - endSource continues with the next source.
 //
 // A stream is begun only after the stream before it was read to its end. So the changes of an item keep their order if
@@ -35,12 +35,16 @@ type leaseSync struct {
 	c           *Coordinator
 	sourceIndex int // index in Coordinator.sources
 	source      *source
-	streamIndex int // index in the source's streams
-	stream      *stream
-	start       Start // start of the stream
-	plan        leasePlan
 	nextIn      time.Duration // time from this leaseSync to the next one
 	failed      bool
+}
+
+// streamSync is the part of a leaseSync that plans the leases of one stream.
+type streamSync struct {
+	*leaseSync
+	stream *stream
+	start  Start
+	next   int // index of the next stream in the source's streams
 }
 
 // syncs has the state of this consumer's leaseSyncs.
@@ -81,18 +85,27 @@ func (s *leaseSync) beginSource() {
 		return
 	}
 	s.source = c.sources[s.sourceIndex]
-	c.findStreams(s.source, s.handleStreams)
+	c.findStreams(s.source, s.then(func() {
+		// Begun marks are read before the leases that the plan is made from. So a stream that counts as begun has
+		// leases there, or had leases.
+		c.afterRefresh(func() {
+			for _, st := range s.source.streams {
+				st.begun = c.table.begunStreams[st.arn]
+			}
+			s.nameLeases(0)
+		})
+	}))
 }
 
-// handleStreams handles the result of the search for the source's streams.
-func (s *leaseSync) handleStreams(err error) {
-	if err != nil {
-		s.endSource(err)
-		return
+// then returns a function that calls next if err is nil. Otherwise the function ends the work for the source.
+func (s *leaseSync) then(next func()) func(err error) {
+	return func(err error) {
+		if err != nil {
+			s.endSource(err)
+			return
+		}
+		next()
 	}
-	// This refresh shows which streams are begun. The leases are planned with a later refresh. So a stream that counts
-	// as begun has leases there, or had leases.
-	s.c.afterRefresh(s.noteBegun)
 }
 
 // endSource ends the work for a source, and begins the next source. err is nil if the work is complete.
@@ -114,76 +127,54 @@ func (s *leaseSync) endSource(err error) {
 	s.beginSource()
 }
 
-// noteBegun notes which streams are begun, as the lease table says.
-func (s *leaseSync) noteBegun() {
-	for _, st := range s.source.streams {
-		st.begun = s.c.table.begunStreams[st.arn]
-	}
-	s.nameStream(0)
-}
-
-// nameStream lists the stream at index, so that its ARN can be written into the leases of another application. After
-// the last stream, or if every lease names its stream, the leases are planned.
-func (s *leaseSync) nameStream(index int) {
+// nameLeases writes the ARN of each stream from index on into its leases that name no stream. After the last stream, or
+// if every lease names its stream, the leases are planned.
+func (s *leaseSync) nameLeases(index int) {
 	c := s.c
-	s.streamIndex = index
 	if index == len(s.source.streams) || !c.hasForeignLeases(s.source) {
 		s.planFirstStream()
 		return
 	}
-	s.stream = s.source.streams[index]
-	if s.stream.unlisted {
-		s.nameLeases(nil)
+	st := s.source.streams[index]
+	if st.unlisted {
+		s.nameLeasesOf(index, nil)
 		return
 	}
-	c.list(s.stream.arn, c.isRunning, s.handleUnnamed)
+	c.list(st.arn, c.isRunning, func(l *listing, err error) {
+		if errors.Is(err, shardreader.ErrNotFound) {
+			err = nil // the stream is gone, but it may have leases; l is nil
+		}
+		s.then(func() { s.nameLeasesOf(index, l) })(err)
+	})
 }
 
-// handleUnnamed handles the listing of a stream whose leases may name no stream. The stream may be gone: l is nil then.
-func (s *leaseSync) handleUnnamed(l *listing, err error) {
-	if err != nil && !errors.Is(err, shardreader.ErrNotFound) {
-		s.endSource(err)
-		return
-	}
-	s.nameLeases(l)
-}
-
-// nameLeases marks the stream as begun, and then writes its ARN into its leases that name no stream. l is nil if the
-// stream is not listed.
-func (s *leaseSync) nameLeases(l *listing) {
-	rows := s.unnamedRows(l)
+// nameLeasesOf marks the stream at index as begun, and then writes its ARN into its leases that name no stream. l is
+// nil if the stream is not listed.
+func (s *leaseSync) nameLeasesOf(index int, l *listing) {
+	st := s.source.streams[index]
+	rows := s.unnamedRows(index, l)
 	if len(rows) == 0 {
-		s.handleNamed(nil)
+		s.nameLeases(index + 1)
 		return
 	}
-	s.markBegun(func() {
-		writes := newWriteGroup(s.handleNamed)
+	s.markBegun(st, func() {
+		written := collectErrors(len(rows), s.then(func() { s.nameLeases(index + 1) }))
 		for _, r := range rows {
 			next := r.Clone()
-			next.Stream = s.stream.arn
+			next.Stream = st.arn
 			if r.Checkpoint.Kind == leases.TrimHorizon && l != nil {
 				// If the stream drops unread records later, First shows that they are missing.
 				next.First = l.shard(r.Shard).First
 			}
-			s.c.writeLease(&leaseWrite{reason: nameStream, row: r, next: next, done: writes.add()})
+			s.c.writeLease(&leaseWrite{row: r, next: next, ended: written})
 		}
-		writes.end(nil)
 	})
 }
 
-// handleNamed continues after the leases of a stream name it. err is nil if all of them do.
-func (s *leaseSync) handleNamed(err error) {
-	if err != nil {
-		s.endSource(err)
-		return
-	}
-	s.nameStream(s.streamIndex + 1)
-}
-
-// unnamedRows returns the leases that name no stream and belong to the stream. A lease belongs to the stream that lists
-// its shard. If no stream lists the shard, the lease belongs to the newest stream.
-func (s *leaseSync) unnamedRows(l *listing) (rows []*row) {
-	isNewest := s.streamIndex == len(s.source.streams)-1
+// unnamedRows returns the leases that name no stream and belong to the stream at index. A lease belongs to the stream
+// that lists its shard. If no stream lists the shard, the lease belongs to the newest stream.
+func (s *leaseSync) unnamedRows(index int, l *listing) (rows []*row) {
+	isNewest := index == len(s.source.streams)-1
 	for _, r := range s.c.table.rows.all() {
 		isOfStream := l.has(r.Shard) || isNewest && !r.Ended()
 		if r.Stream == "" && isOfStream && s.c.belongs(r, s.source) && !r.busy {
@@ -193,112 +184,100 @@ func (s *leaseSync) unnamedRows(l *listing) (rows []*row) {
 	return rows
 }
 
-// markBegun marks the stream as begun, and calls done once the mark is durable. The mark says that all first leases of
-// the stream exist. If a lease is missing and the stream has no mark, no records were lost: the consumer that created
+// markBegun marks a stream as begun, and calls done once the mark is durable. The mark says that all first leases of
+// the stream exist. Without the mark, a missing lease does not mean that records were lost: the consumer that created
 // the other leases crashed before it had created all of them.
-func (s *leaseSync) markBegun(done func()) {
-	if s.stream.begun {
+func (s *leaseSync) markBegun(st *stream, done func()) {
+	if st.begun {
 		done()
 		return
 	}
-	s.c.emit(MarkBegun{newCall(s.c, func(e WriteResult) {
-		if e.Err != nil {
-			s.endSource(e.Err)
-			return
-		}
-		s.stream.begun = true
+	marked := s.then(func() {
+		st.begun = true
 		done()
-	}), s.stream.arn})
+	})
+	s.c.emit(MarkBegun{newCall(s.c, func(e WriteResult) { marked(e.Err) }), st.arn})
 }
 
 // planFirstStream continues with the first stream that is read.
 func (s *leaseSync) planFirstStream() {
-	s.streamIndex, s.start = s.c.firstBegun(s.source), s.c.options.Start
-	if s.source.streams[s.streamIndex].begun {
-		s.start = Start{}
+	first, start := s.c.firstBegun(s.source), s.c.options.Start
+	if s.source.streams[first].begun {
+		start = Start{}
 	}
-	s.listStream()
+	s.planStreams(first, start)
 }
 
-// endStream ends the work for a stream. fullyRead reports whether the stream was read to its end. Only then does the
-// next stream follow.
-func (s *leaseSync) endStream(fullyRead bool) {
+// planStreams lists the stream at index and plans its leases. The next stream follows only if this one is read to its
+// end. An unlisted stream has no new shards.
+func (s *leaseSync) planStreams(index int, start Start) {
+	c := s.c
+	if index == len(s.source.streams) {
+		s.endSource(nil)
+		return
+	}
+	if c.wasOlderBegun(s.source, index) {
+		start = Start{following: true}
+	}
+	st := &streamSync{leaseSync: s, stream: s.source.streams[index], start: start, next: index + 1}
+	if st.stream.unlisted {
+		st.endUnlisted()
+		return
+	}
+	c.list(st.stream.arn, c.isRunning, func(l *listing, err error) {
+		if errors.Is(err, shardreader.ErrNotFound) {
+			st.stream.unlisted = true
+			st.endUnlisted()
+			return
+		}
+		s.then(func() { c.afterRefresh(func() { st.plan(l) }) })(err)
+	})
+}
+
+// end ends the work for the stream. fullyRead reports whether the stream was read to its end. Only then does the next
+// stream follow.
+func (s *streamSync) end(fullyRead bool) {
 	if !fullyRead {
 		s.endSource(nil)
 		return
 	}
-	s.streamIndex++
-	s.start = Start{}
-	s.listStream()
-}
-
-// listStream lists the stream and plans its leases. An unlisted stream has no new shards.
-func (s *leaseSync) listStream() {
-	c := s.c
-	if s.streamIndex == len(s.source.streams) {
-		s.endSource(nil)
-		return
-	}
-	if c.wasOlderBegun(s.source, s.streamIndex) {
-		s.start = Start{following: true}
-	}
-	s.stream = s.source.streams[s.streamIndex]
-	if s.stream.unlisted {
-		s.endUnlisted()
-		return
-	}
-	c.list(s.stream.arn, c.isRunning, s.handleListing)
-}
-
-// handleListing handles the listing of the stream whose leases are planned.
-func (s *leaseSync) handleListing(l *listing, err error) {
-	switch {
-	case errors.Is(err, shardreader.ErrNotFound):
-		s.stream.unlisted = true
-		s.endUnlisted()
-	case err != nil:
-		s.endSource(err)
-	default:
-		s.c.afterRefresh(func() { s.planStream(l) })
-	}
+	s.planStreams(s.next, Start{})
 }
 
 // endUnlisted ends the work for a stream that is no longer listed. None of its shards can be begun any more.
-func (s *leaseSync) endUnlisted() {
+func (s *streamSync) endUnlisted() {
 	s.forgetUnbegun(nil)
-	s.endStream(s.c.allRead(s.stream))
+	s.end(s.c.allRead(s.stream))
 }
 
-// planStream plans the leases of a listed stream, and writes the plan once the gap before the stream is noted.
-func (s *leaseSync) planStream(l *listing) {
+// plan plans the leases of a listed stream, and writes the plan once the gap before the stream is noted. If the stream
+// follows one that was read, its shards are begun only if Options.OnGap is Continue. If an operator creates a lease of
+// the stream, the stream is read nevertheless.
+func (s *streamSync) plan(l *listing) {
 	c := s.c
-	s.plan = c.planLeases(s.stream.arn, l, !s.stream.begun, s.start)
-	s.forgetUnbegun(s.plan.unleasedShards())
+	plan := c.planLeases(s.stream.arn, l, !s.stream.begun, s.start)
+	s.forgetUnbegun(plan.unleasedShards())
 	if !s.start.following || c.isBegun(s.stream) {
-		s.apply()
+		s.apply(plan)
 		return
 	}
 	const text = "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what"
-	c.noteUnknown(text, c.gapBetween(s.stream), s.passStreamGap)
+	c.noteUnknown(text, c.gapBetween(s.stream), func() {
+		if c.options.OnGap == Continue {
+			s.apply(plan)
+			return
+		}
+		unread := slices.Concat(plan.create, plan.createAfterGap)
+		for _, lease := range unread {
+			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
+		}
+		s.end(plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
+	})
 }
 
-// passStreamGap continues after the gap before the stream is noted. Unless Options.OnGap is Continue, the shards of the
-// stream are not begun. If an operator creates a lease of the stream, the stream is read nevertheless.
-func (s *leaseSync) passStreamGap() {
-	if s.c.options.OnGap == Continue {
-		s.apply()
-		return
-	}
-	unread := slices.Concat(s.plan.create, s.plan.unknownGap)
-	for _, lease := range unread {
-		s.c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
-	}
-	s.endStream(s.plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
-}
-
-// forgetUnbegun removes the stream's unbegun shards except those that still have no lease and should have one. The
-// stream has dropped the others, or a descendant of them has a lease now.
-func (s *leaseSync) forgetUnbegun(unleased []string) {
+// forgetUnbegun removes the stream's unbegun shards that need no lease any more: the stream has dropped them, or a
+// descendant of them has a lease. unleased has the shards that need a lease.
+func (s *streamSync) forgetUnbegun(unleased []string) {
 	stays := make(map[string]bool)
 	for _, shard := range unleased {
 		stays[shard] = true
@@ -308,50 +287,57 @@ func (s *leaseSync) forgetUnbegun(unleased []string) {
 	})
 }
 
-// apply writes the plan: it creates missing leases, and removes leases that are no longer needed.
-func (s *leaseSync) apply() {
-	c, p, arn := s.c, s.plan, s.stream.arn
+// apply writes the plan: it removes leases that are no longer needed, and creates missing leases.
+func (s *streamSync) apply(p leasePlan) {
+	c := s.c
 	ownsCreated := len(c.liveConsumers()) == 1 && c.heartbeatFresh()
 	for _, r := range p.remove {
-		c.writeLease(&leaseWrite{reason: removeLease, row: r})
+		c.removeLease(r)
 	}
+	s.reportUnread(p)
+	created := collectErrors(len(p.create)+len(p.createAfterGap), s.then(func() {
+		if len(p.create) > 0 {
+			c.refreshLeases()
+		}
+		s.markBegun(s.stream, func() { s.end(p.fullyRead) })
+	}))
+	for _, l := range p.create {
+		if ownsCreated {
+			l.Owner = c.options.ID
+		}
+		c.createLease(&leaseCreation{lease: l, done: created})
+	}
+	for _, l := range p.createAfterGap {
+		s.createAfterNotedGap(l, created)
+	}
+}
+
+// removeLease removes a lease from the table.
+func (c *Coordinator) removeLease(r *row) {
+	c.writeLease(&leaseWrite{row: r, removes: true, written: func() {
+		if c.isKnown(r) {
+			c.removeRow(r)
+		}
+	}})
+}
+
+// reportUnread reports the shards that get no lease although they may be unread.
+func (s *streamSync) reportUnread(p leasePlan) {
+	c, arn := s.c, s.stream.arn
 	for _, child := range p.belowParent {
 		c.logOnce("below "+child.ID, slog.LevelError, StoppedChildBelowParent,
 			slog.String("stream", arn), slog.String("child", child.ID), slog.String("start", child.First))
 		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedChildBelowParent}
 	}
-	for _, child := range p.unreadAncestors {
+	for _, ancestor := range p.unreadAncestors {
 		c.noteUnknown("a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
-			unknownIn(arn, child.ID), func() {}) // the sync does not wait until the gap is stored
+			unknownIn(arn, ancestor.ID), func() {}) // the sync does not wait until the gap is stored
 	}
-	creations := newWriteGroup(s.handleCreated)
-	for _, l := range p.create {
-		if ownsCreated {
-			l.Owner = c.options.ID
-		}
-		c.createLease(&leaseCreation{lease: l, done: creations.add()})
-	}
-	for _, l := range p.unknownGap {
-		s.createAfterUnknownGap(l, creations.add())
-	}
-	creations.end(nil)
 }
 
-// handleCreated continues after the missing leases were created. err is nil if all of them exist now.
-func (s *leaseSync) handleCreated(err error) {
-	if err != nil {
-		s.endSource(err)
-		return
-	}
-	if len(s.plan.create) > 0 {
-		s.c.refreshLeases()
-	}
-	s.markBegun(func() { s.endStream(s.plan.fullyRead) })
-}
-
-// createAfterUnknownGap notes that records before a shard may be lost. Then it creates the shard's lease, unless
+// createAfterNotedGap notes that records before a shard may be lost. Then it creates the shard's lease, unless
 // Options.OnGap is Stop.
-func (s *leaseSync) createAfterUnknownGap(l leases.Lease, done func(error)) {
+func (s *streamSync) createAfterNotedGap(l leases.Lease, done func(error)) {
 	c := s.c
 	g := unknownIn(s.stream.arn, l.Shard)
 	if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
@@ -368,7 +354,7 @@ func (s *leaseSync) createAfterUnknownGap(l leases.Lease, done func(error)) {
 	})
 }
 
-// unbegunShard is a shard that is not begun, with the reason. Usually records before it may be lost.
+// unbegunShard is the reason why a shard of a stream is not begun.
 type unbegunShard struct{ stream, reason string }
 
 // unknownIn returns a gap of unknown extent in a shard.

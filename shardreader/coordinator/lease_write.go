@@ -12,36 +12,24 @@ const (
 	maxWriteBackoff = 2 * time.Second // longest backoff of a write
 )
 
-// writeReason is the reason why a lease is written. It decides whether the write is tried again, and what follows.
-type writeReason uint8
-
-const (
-	takeLease      writeReason = iota // this consumer becomes the owner
-	confirmLease                      // this consumer checks that it is still the owner after its heartbeats stopped
-	requestLease                      // this consumer requests the lease from its owner
-	declineRequest                    // this consumer is the owner and removes the request of another consumer
-	releaseLease                      // this consumer hands the lease over
-	updateLoad                        // the shard became idle
-	saveCheckpoint
-	saveFirst   // the first record of the shard was found
-	saveEnd     // the shard was read to its end
-	nameStream  // another application created the lease, and named no stream
-	removeLease // the lease is no longer needed
-)
-
 // leaseWrite is a write of a lease that exists.
 //
-// If the result of a write is lost, it is unknown whether the write happened. If mustRetry returns true, the write is
-// sent again until its result is known. A conflict with a row that already has the new content means that an earlier
+// If the result of a write is lost, it is unknown whether the write happened. While mustRetry returns true, the write
+// is sent again until its result is known. A conflict with a row that already has the new content means that an earlier
 // try has succeeded.
 type leaseWrite struct {
-	reason     writeReason
-	row        *row
-	assignment *assignment   // for saveCheckpoint, saveFirst and saveEnd; else nil
-	page       *receivedPage // for saveFirst: the page that waits for the write
-	done       func(error)   // for nameStream: receives nil if the write happened
-	old, next  leases.Lease
-	tries      tries
+	row       *row
+	next      leases.Lease // new content; ignored if removes is true
+	removes   bool         // the lease is removed
+	mustRetry func() bool  // nil: the write is never sent again
+
+	written func() // called if the write happened; nil: nothing to do
+	// ended is called after the write, and after written; nil: nothing to do. err is nil if the write happened, a
+	// *leases.Conflict if it was refused, and another error if its result is unknown
+	ended func(err error)
+
+	old   leases.Lease
+	tries tries
 }
 
 // leaseWrites has the writes of leases that are in flight, and the writes that wait.
@@ -87,113 +75,72 @@ func (c *Coordinator) writeEnded() {
 
 // send emits the action of a write.
 func (op *leaseWrite) send(c *Coordinator) {
-	handle := func(e WriteResult) { op.handleResult(c, e.Err) }
-	if op.reason == removeLease {
-		c.emit(DeleteLease{newCall(c, handle), op.old})
+	call := newCall(c, func(e WriteResult) { op.handleResult(c, e.Err) })
+	if op.removes {
+		c.emit(DeleteLease{call, op.old})
 	} else {
-		c.emit(SwapLease{newCall(c, handle), op.old, op.next})
+		c.emit(SwapLease{call, op.old, op.next})
 	}
-}
-
-// mustRetry reports whether the write must be sent again until its result is known.
-func (op *leaseWrite) mustRetry(c *Coordinator) bool {
-	switch op.reason {
-	case releaseLease:
-		return c.isKnown(op.row) && c.heartbeatFresh()
-	case saveCheckpoint, saveEnd:
-		return op.assignment.isOpen()
-	case saveFirst:
-		return op.assignment.keepsLease()
-	}
-	return false
 }
 
 // handleResult continues after a write. If its result is unknown, it may be sent again.
 func (op *leaseWrite) handleResult(c *Coordinator, err error) {
 	c.writeEnded()
 	conflict, refused := leases.AsConflict(err)
-	alreadyWritten := refused && op.reason != removeLease && conflict.AlreadyWritten(op.next)
+	alreadyWritten := refused && !op.removes && conflict.AlreadyWritten(op.next)
 	switch {
 	case err == nil || alreadyWritten:
-		op.succeeded(c)
-		op.finish(c, nil)
-	case !refused && op.mustRetry(c):
+		op.updateRow(c)
+		op.end(c, nil)
+	case !refused && op.retries():
 		c.tableOutage.err = err
 		shard := op.next.Shard
-		c.logOnce("swap "+shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(shard),
+		c.logOnce("write "+shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(shard),
 			errAttr(err))
 		c.after(op.tries.nextBackoff(c, maxWriteBackoff, err), func() {
-			if op.mustRetry(c) {
+			if op.retries() {
 				c.sendWrite(op)
 			} else {
-				op.finish(c, err)
+				op.end(c, err)
 			}
 		})
 	default:
-		op.finish(c, err)
+		op.end(c, err)
 	}
 }
 
-// succeeded updates the row to the written lease.
-func (op *leaseWrite) succeeded(c *Coordinator) {
+// retries reports whether the write is sent again if its result is unknown.
+func (op *leaseWrite) retries() bool { return op.mustRetry != nil && op.mustRetry() }
+
+// updateRow updates the row after a write that happened.
+func (op *leaseWrite) updateRow(c *Coordinator) {
 	r := op.row
 	if op.tries > 0 {
-		delete(c.logged, "swap "+r.Shard)
+		delete(c.logged, "write "+r.Shard)
 	}
-	if op.reason != removeLease {
+	if !op.removes {
 		c.table.rows.change(r, op.next)
 		r.unchangedSince, r.knownAt, r.confirmedAt = c.now, c.now, c.now
 	}
 }
 
-// finish ends a leaseWrite. err is nil if the write happened, a *leases.Conflict if it was refused, and another error
-// if its result is unknown.
-func (op *leaseWrite) finish(c *Coordinator, err error) {
-	r, a := op.row, op.assignment
+// end ends a leaseWrite. err is as in leaseWrite.ended.
+func (op *leaseWrite) end(c *Coordinator, err error) {
+	r := op.row
 	c.table.rows.writeEnded(r, c.now)
 	c.writes.lastEnded = c.now
 	c.handleConflict(r, err)
-	if err == nil {
-		op.afterSuccess(c)
+	if err == nil && op.written != nil {
+		op.written()
 	}
-	switch op.reason {
-	case takeLease:
-		c.writes.taking--
-		c.takeNext()
-	case saveCheckpoint:
-		a.acked.savedAt = c.now
-	case nameStream:
-		op.done(err)
+	if op.ended != nil {
+		op.ended(err)
 	}
 	switch {
 	case r.assignment != nil:
 		c.save(r.assignment)
 	case !c.isRunning():
 		c.releaseIfUnassigned(r)
-	}
-}
-
-// afterSuccess continues after a write that happened.
-func (op *leaseWrite) afterSuccess(c *Coordinator) {
-	r, checkpoint := op.row, slog.String("checkpoint", op.next.Checkpoint.String())
-	switch op.reason {
-	case takeLease:
-		c.log(slog.LevelInfo, "took a lease", shardAttr(r.Shard), checkpoint)
-		c.tryOpen(r)
-	case confirmLease:
-		c.tryOpen(r) // if the write failed, the next refresh tries again
-	case releaseLease:
-		c.log(slog.LevelInfo, "released a lease", shardAttr(r.Shard), slog.String("to", op.next.RequestedBy), checkpoint)
-	case saveCheckpoint:
-		op.assignment.acked.unsavedSince = 0
-	case saveFirst:
-		c.resumePage(op.assignment, op.page)
-	case saveEnd:
-		c.endSaved(r, op.assignment)
-	case removeLease:
-		if c.isKnown(r) {
-			c.removeRow(r)
-		}
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	StoppedGone               = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
 	StoppedUnbegun            = "its parent is gone and was never read to its end, and nobody knows whether records were lost (on_gap: stop)"
 	StoppedBetweenStreams     = "its stream follows one that was read, and what was written to the table between them is in neither (on_gap: stop)"
-	StoppedBroken             = "its row in the lease table is damaged"
+	StoppedDamaged            = "its row in the lease table is damaged"
 	StoppedChildBelowParent   = "a child shard starts at a sequence number that is not above its parent's last: newer records would pass for older ones, so the child is not read"
 	StoppedSequenceBelowStart = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
@@ -28,16 +28,16 @@ const (
 // already noted and logged. Like the reasons above, the text never changes.
 const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue or repair)"
 
-// handleTrimmed handles a position that the stream refuses as older than its oldest record. at is the time of the
-// result.
+// handleTrimmed handles a position that the stream refuses as older than its oldest record. wallTime is as in
+// GetRecordsResult.
 //
 // If records of the shard were read before, later records are lost. If no record was read before, perhaps no record is
-// lost, because the shard's first sequence number need not belong to a record.
-func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
-	gapIsNoted := a.phase != reading
+// lost: the start of a shard may be below its first record, so a refused start proves no loss.
+func (c *Coordinator) handleTrimmed(a *assignment, wallTime time.Time) {
+	readsFromOldest := a.phase != reading
 	isUnread := a.position.Kind != leases.Sequence
 	switch {
-	case gapIsNoted, isUnread && c.streamHasUnread(a, at):
+	case readsFromOldest, isUnread && c.streamHasUnread(a, wallTime):
 		a.start.position = startAtOldest
 		c.queueCallIn(a, a.failedCalls.nextBackoff(c, maxBackoff, nil))
 	case isUnread:
@@ -48,9 +48,9 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 }
 
 // streamHasUnread is called for a shard without a read record. It reports whether the stream still keeps all records of
-// the shard that should be read. at is the present time; zero if unknown.
-func (c *Coordinator) streamHasUnread(a *assignment, at time.Time) bool {
-	return a.row.First == "" || c.isYoung(a.row, at) || c.streamHasStart(a, at)
+// the shard that should be read. wallTime is as in GetRecordsResult.
+func (c *Coordinator) streamHasUnread(a *assignment, wallTime time.Time) bool {
+	return a.row.First == "" || c.isYoung(a.row, wallTime) || c.streamHasStart(a, wallTime)
 }
 
 // noteUnreadLost handles a shard without a read record whose records the stream may have dropped. If reading starts at
@@ -65,12 +65,12 @@ func (c *Coordinator) noteUnreadLost(a *assignment) {
 	c.noteLost(a, c.gapAfter(a))
 }
 
-// isYoung reports whether a shard is so young that the stream still keeps all of its records. The age is known from the
-// time in the shard's id. If the id has no time, the shard is younger than the last listing that lacked it. at is the
-// present time; zero if unknown.
-func (c *Coordinator) isYoung(r *row, at time.Time) bool {
+// isYoung reports whether a shard is so young that the stream still keeps all of its records. Most shard ids have the
+// time at which the shard was created. A shard whose id has no time was created after the last listing without it.
+// wallTime is as in GetRecordsResult.
+func (c *Coordinator) isYoung(r *row, wallTime time.Time) bool {
 	if created, ok := shardreader.ShardTime(r.Shard); ok {
-		return !at.IsZero() && at.Sub(created) < c.safeRetention()
+		return !wallTime.IsZero() && wallTime.Sub(created) < c.safeRetention()
 	}
 	lister := c.listers[r.Stream]
 	if lister == nil {
@@ -87,16 +87,16 @@ func (c *Coordinator) safeRetention() time.Duration {
 }
 
 // streamHasStart reports whether the stream keeps all records that were created after the time at which the reading of
-// a shard starts. at is the present time; zero if unknown.
-func (c *Coordinator) streamHasStart(a *assignment, at time.Time) bool {
-	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.safeRetention()
+// a shard starts. wallTime is as in GetRecordsResult.
+func (c *Coordinator) streamHasStart(a *assignment, wallTime time.Time) bool {
+	return !a.row.From.IsZero() && !wallTime.IsZero() && wallTime.Sub(a.row.From) < c.safeRetention()
 }
 
 // seekOldest enters a phase that reads from the oldest record left, to find the first record after the gap g.
 func (c *Coordinator) seekOldest(a *assignment, g record.Gap, to phase) {
 	a.enter(to)
 	a.gap = &g
-	a.lag.behindSince = c.nonZeroNow()
+	a.lag.behindSince = c.now
 	a.emptyPages.reset(false)
 	c.queueCall(a)
 }
@@ -140,9 +140,9 @@ func (c *Coordinator) resumeStop(a *assignment) {
 		return // if the reason still applies, reading finds it again
 	}
 	if isAtGap {
-		// The stream may have dropped the record after the gap: the end of the gap is unknown again.
+		// The stream may have dropped the record after the gap since, so the end of the gap is searched for again.
 		g := c.gapAfter(a)
-		a.enter(confirming)
+		a.enter(suspended)
 		c.noteGap(&gapNote{gap: g, again: true, wanted: a.isOpen, done: func() { c.seekGapEnd(a, g) }})
 	}
 }
@@ -177,8 +177,8 @@ func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 	}
 	c.noteShardGap(a, g, func() {
 		c.log(slog.LevelInfo, "the extent of a gap is known", gapAttrs(g)...)
-		// The gap itself was durable already, so the page did not wait, and the phase may have changed.
-		if a.phase == confirming {
+		// The page did not wait, because the gap itself was durable already. So the phase may have changed.
+		if a.phase == suspended {
 			a.leaveGap()
 			c.queueCall(a)
 		}
@@ -201,7 +201,7 @@ func (c *Coordinator) checkMissing(a *assignment) {
 		return
 	}
 	previous := a.phase
-	a.enter(confirming)
+	a.enter(suspended)
 	c.list(a.row.Stream, a.isOpen, func(l *listing, err error) {
 		isGone := errors.Is(err, shardreader.ErrNotFound) || err == nil && !l.has(a.row.Shard)
 		if isGone {
@@ -243,9 +243,9 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 	a.stopReason = ""
 	switch {
 	case a.phase == draining:
-	case a.childSearch != nil: // the last page is delivered, and the search for children has run
+	case a.childSearch != nil: // the last page was delivered, and the children were searched for
 		a.enter(ended)
-		a.childSearch.setChildren(a.childSearch.severed)
+		a.childSearch.setChildren(a.childSearch.orphans)
 	default:
 		c.deliverLast(a, &record.Page{})
 	}
@@ -254,7 +254,7 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 // gapNote stores a gap, and retries until it is durable.
 type gapNote struct {
 	gap    record.Gap
-	again  bool // the gap was noted before, but the record that ended it may be gone
+	again  bool // the gap was noted before, and its end may have changed
 	wanted func() bool
 	done   func() // continues once the gap is durable
 	tries  tries
@@ -262,7 +262,7 @@ type gapNote struct {
 
 // noteShardGap stores a gap of an assignment, and calls done once the gap is durable. The shard is not read meanwhile.
 func (c *Coordinator) noteShardGap(a *assignment, g record.Gap, done func()) {
-	a.enter(confirming)
+	a.enter(suspended)
 	c.noteGap(&gapNote{gap: g, wanted: a.isOpen, done: done})
 }
 

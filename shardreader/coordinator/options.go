@@ -16,12 +16,7 @@ type Options struct {
 	Start   Start    // where to begin a stream that was never read. Default: at the oldest record
 	OnGap   Policy   // Default: Stop
 
-	Lease time.Duration // how long a consumer may be without a heartbeat before others take its leases. Default: 6s
-	// Takeover is how long a lease of another application must stay unchanged before it is taken. Owners of another
-	// application send no heartbeats. Default: 30s
-	Takeover time.Duration
-	// Handover is how long a requested lease may drain before it is handed over at its durable position. Default: 30s
-	Handover  time.Duration
+	Lease     time.Duration // how long a consumer may be without a heartbeat before others take its leases. Default: 6s
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 
 	Checkpoint time.Duration // time between two checkpoints of a shard. Default: 1s
@@ -51,10 +46,10 @@ func (o *Options) check() error {
 		return errors.New("coordinator: Options.ID is empty")
 	case len(o.Sources) == 0:
 		return errors.New("coordinator: Options.Sources is empty: name a table or a stream")
-	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 ||
+	case o.Lease < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 ||
 		o.SyncEvery < 0 || o.MaxIdle < 0 || o.Idle < 0:
 		return errors.New(
-			"coordinator: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
+			"coordinator: Options.Lease, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
 	case o.CallsPerMonth < 0 || o.MaxCalls < 0 || o.Prefetch < 0 || o.DescribeRate < 0:
 		return errors.New("coordinator: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
 	}
@@ -70,8 +65,6 @@ func (o *Options) check() error {
 func (o Options) withDefaults() Options {
 	o.Name = cmp.Or(o.Name, o.ID)
 	o.Lease = cmp.Or(o.Lease, 6*time.Second)
-	o.Takeover = cmp.Or(o.Takeover, 30*time.Second)
-	o.Handover = cmp.Or(o.Handover, 30*time.Second)
 	o.Retention = cmp.Or(o.Retention, 24*time.Hour)
 	o.Checkpoint = cmp.Or(o.Checkpoint, time.Second)
 	o.ReadEvery = cmp.Or(o.ReadEvery, 500*time.Millisecond)

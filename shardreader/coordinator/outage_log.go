@@ -14,10 +14,20 @@ const (
 
 // outage controls the log lines about a long failure.
 type outage struct {
-	loggedAt  time.Duration // when the last line was logged; 0 if there is no failure
-	since     time.Duration // when the failure began
-	err       error         // error of the last call that failed
-	recovered bool          // a failed shard was read again after the last log line
+	loggedAt time.Duration // when the last line was logged; 0 if there is no failure
+}
+
+// tableOutage is the outage of the lease table.
+type tableOutage struct {
+	outage
+	err error // error of the last call that failed
+}
+
+// readOutage is the outage of reads of shards.
+type readOutage struct {
+	outage
+	since         time.Duration // when the failure began
+	someRecovered bool          // a failed shard was read again after the last log line
 }
 
 // outageLog is what is logged about an outage now.
@@ -37,7 +47,7 @@ func (o *outage) update(now time.Duration, fails bool) outageLog {
 		o.loggedAt = 0
 		return logEnd
 	case fails && (!wasLogged || now-o.loggedAt >= outageLogEvery):
-		o.loggedAt = max(1, now)
+		o.loggedAt = now
 		return logFailure
 	}
 	return logNothing
@@ -93,44 +103,44 @@ func (c *Coordinator) logReadOutage(failing []*assignment) {
 		if isNew {
 			o.since = a.readFailure.since
 		}
-		o.recovered = false
+		o.someRecovered = false
 		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(failing)),
 			slog.String("first", a.row.Shard), roundedAttr("age", c.now-a.readFailure.since),
 			slog.Int("attempts", int(a.failedCalls)), errAttr(a.readFailure.err))
 	case logEnd:
-		if o.recovered { // otherwise the failing shards went to other consumers
+		if o.someRecovered { // otherwise the failing shards went to other consumers
 			c.log(slog.LevelInfo, "shards are read again", roundedAttr("down", c.now-o.since))
 		}
 	}
 	if len(failing) == 0 {
-		o.recovered = false
+		o.someRecovered = false
 	}
 }
 
 // readFailure describes the failed reads of a shard since its last successful read.
 type readFailure struct {
-	since time.Duration // when the first read failed; 0 if none failed
-	at    time.Time     // wall-clock time of since
-	err   error         // error of the last failed read
+	since    time.Duration // when the first read failed; 0 if none failed
+	wallTime time.Time     // GetRecordsResult.WallTime of that read
+	err      error         // error of the last failed read
 }
 
 // failsForLong reports whether the reads of an assignment have failed long enough for logs and heartbeats to report it.
 func (a *assignment) failsForLong(now time.Duration) bool {
 	f := a.readFailure
 	lasts := f.since > 0 && a.failedCalls >= failingCalls && now-f.since >= failingAfter
-	return lasts && (a.phase.allowsRequests() || a.phase == confirming)
+	return lasts && (a.phase.allowsRequests() || a.phase == suspended)
 }
 
-// noteReadFailure notes a failed read of an assignment; at is when it failed.
-func (c *Coordinator) noteReadFailure(a *assignment, err error, at time.Time) {
+// noteReadFailure notes a failed read of an assignment. wallTime is as in GetRecordsResult.
+func (c *Coordinator) noteReadFailure(a *assignment, err error, wallTime time.Time) {
 	if a.readFailure.since == 0 {
-		a.readFailure.since, a.readFailure.at = c.nonZeroNow(), at
+		a.readFailure.since, a.readFailure.wallTime = c.now, wallTime
 	}
 	a.readFailure.err = err
 }
 
 // noteReadSuccess notes a successful read of an assignment.
 func (c *Coordinator) noteReadSuccess(a *assignment) {
-	c.readOutage.recovered = c.readOutage.recovered || a.readFailure.since > 0
+	c.readOutage.someRecovered = c.readOutage.someRecovered || a.readFailure.since > 0
 	a.readFailure = readFailure{}
 }

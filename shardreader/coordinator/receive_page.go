@@ -18,10 +18,8 @@ type receivedPage struct {
 	sent time.Duration
 }
 
-func (p *receivedPage) recordCount() int { return len(p.Page.Changes) + len(p.Page.Errors) }
-
-// receive handles a complete page. It may change the phase of the assignment, and accepts the page unless the shard is
-// stopped or a write to the table must come first.
+// receive handles a complete page. It accepts the page, first writes what must be durable before the page, or stops the
+// shard.
 func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 	if page.Page == nil {
 		page.Page = &record.Page{}
@@ -32,7 +30,7 @@ func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 	first := firstSequence(page.Page)
 	switch {
 	case a.wasRead(first):
-		dropRead(page.Page, a.position.Sequence)
+		page.Page.Duplicates += page.Page.DropSequences(a.wasRead)
 	case a.isBelowStart(first):
 		c.stopShard(a, StoppedSequenceBelowStart, slog.String("sequence", first), slog.String("start", a.row.First))
 		return
@@ -75,7 +73,7 @@ func (c *Coordinator) receiveReading(a *assignment, page *receivedPage) {
 // starts. If the record is older, no requested record is lost. If the record is not older, or no record is left,
 // records are lost.
 func (c *Coordinator) receiveProbing(a *assignment, page *receivedPage) {
-	isConclusive := page.recordCount() > 0 || page.Ended || a.emptyPages.count >= inconclusiveEmptyPages
+	isConclusive := page.Page.Len() > 0 || page.Ended || a.emptyPages.count >= inconclusiveEmptyPages
 	changes := page.Page.Changes
 	switch {
 	case !isConclusive:
@@ -92,7 +90,7 @@ func (c *Coordinator) receiveProbing(a *assignment, page *receivedPage) {
 // receiveAfterGap handles a page in the phases afterGap and stoppedAtGap. The first record, or the end of the shard,
 // ends the search for the end of the gap. A stopped shard delivers no record.
 func (c *Coordinator) receiveAfterGap(a *assignment, page *receivedPage) {
-	completesGap := page.recordCount() > 0 || page.Ended
+	completesGap := page.Page.Len() > 0 || page.Ended
 	if completesGap {
 		c.completeGap(a, page.Page)
 	}
@@ -105,7 +103,7 @@ func (c *Coordinator) receiveAfterGap(a *assignment, page *receivedPage) {
 func (c *Coordinator) accept(a *assignment, page *receivedPage) {
 	a.load.bytes += int64(page.Page.Bytes)
 	a.advance(page.Page)
-	isEmpty := page.recordCount() == 0
+	isEmpty := page.Page.Len() == 0 // dropped records show that the shard had records
 	a.dropTooOld(page.Page)
 
 	switch {
@@ -128,7 +126,7 @@ func (a *assignment) startUnknown() bool {
 // of the record. If the stream drops this record before a checkpoint, the lease shows the gap.
 func (c *Coordinator) saveFirst(a *assignment, page *receivedPage, first string) {
 	r := a.row
-	a.enter(confirming)
+	a.enter(suspended)
 	// The page counts against Options.Prefetch: while thousands of leases are created, each shard may have a page that
 	// waits for its write.
 	c.addUntaken(a, int64(page.Page.Bytes))
@@ -139,7 +137,7 @@ func (c *Coordinator) saveFirst(a *assignment, page *receivedPage, first string)
 	}
 	next := r.Clone()
 	next.First = first
-	c.writeLease(&leaseWrite{reason: saveFirst, row: r, next: next, assignment: a, page: page})
+	c.writeLease(&leaseWrite{row: r, next: next, mustRetry: a.keepsLease, written: func() { c.resumePage(a, page) }})
 }
 
 // resumePage continues with a page that waited for saveFirst.
@@ -148,21 +146,10 @@ func (c *Coordinator) resumePage(a *assignment, page *receivedPage) {
 		return
 	}
 	c.addUntaken(a, -int64(page.Page.Bytes))
-	if a.phase == confirming {
+	if a.phase == suspended {
 		a.enter(reading)
 		c.receive(a, page)
 	}
-}
-
-// dropRead removes the records up to the sequence number lastRead, and counts them as duplicates.
-func dropRead(page *record.Page, lastRead string) {
-	wasRead := func(sequence string) bool {
-		return sequence != "" && record.CompareSequence(sequence, lastRead) <= 0
-	}
-	before := len(page.Changes) + len(page.Errors)
-	page.Changes = slices.DeleteFunc(page.Changes, func(change record.Change) bool { return wasRead(change.Sequence) })
-	page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return wasRead(e.Sequence) })
-	page.Duplicates += before - len(page.Changes) - len(page.Errors)
 }
 
 // dropTooOld removes the records that were created before Lease.From, the time at which reading starts.
@@ -226,7 +213,7 @@ func (a *assignment) newPosition() pipeline.Position {
 func (c *Coordinator) deliver(a *assignment, decoded *record.Page, position pipeline.Position) {
 	isLast := position == endPosition
 	page := &pipeline.Page{Page: *decoded, Partition: a.name, End: isLast, Position: position}
-	recordCount := int64(len(page.Changes) + len(page.Errors))
+	recordCount := int64(page.Len())
 	if recordCount > 0 {
 		c.lastRecordAt = c.now
 	}
@@ -247,8 +234,10 @@ func (c *Coordinator) deliver(a *assignment, decoded *record.Page, position pipe
 	c.emit(Deliver{page})
 }
 
-// firstSequence returns the lowest sequence number of a page's records, decoded or not; "" if none is known. The string
-// is a copy, because a string of a page keeps the whole page in memory.
+// firstSequence returns the sequence number of the first change of a page, or a lower one of a record that cannot be
+// decoded; "" if none is known. Unlike [record.Page.FirstSequence], it compares records that cannot be decoded by their
+// sequence numbers and not by their places in the page: one below the start of the shard must stop the shard, wherever
+// it is. The string is a copy, because a string of a page keeps the whole page in memory.
 func firstSequence(page *record.Page) string {
 	lowest := ""
 	if len(page.Changes) > 0 {
@@ -262,7 +251,8 @@ func firstSequence(page *record.Page) string {
 	return strings.Clone(lowest)
 }
 
-// lastSequence returns the highest sequence number of a page's records, like firstSequence.
+// lastSequence returns the sequence number of the last change of a page, or a higher one of a record that cannot be
+// decoded, like firstSequence.
 func lastSequence(page *record.Page) string {
 	highest := ""
 	if n := len(page.Changes); n > 0 {

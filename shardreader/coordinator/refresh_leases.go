@@ -13,7 +13,7 @@ import (
 // tableView is the lease table, as it was last read.
 type tableView struct {
 	rows          rows
-	broken        map[string]bool // shards whose rows cannot be read
+	damaged       map[string]bool // shards whose rows cannot be read
 	begunStreams  map[string]bool // ARNs of streams whose first leases were created
 	consumers     map[string]*knownConsumer
 	departed      map[string]bool // consumers whose rows were removed
@@ -25,6 +25,7 @@ type refresh struct {
 	timer        resettableTimer // timer of the next refresh
 	waiters      []refreshWaiter
 	state        refreshState
+	again        bool          // the next refresh must follow the one in flight soon
 	succeeded    bool          // a refresh succeeded
 	firstSuccess time.Duration // when the first refresh succeeded
 	lastSent     time.Duration // when the last successful refresh was sent
@@ -34,9 +35,9 @@ type refresh struct {
 type refreshState uint8
 
 const (
-	refreshWaits    refreshState = iota // a timer begins the next refresh
-	refreshInFlight                     // a refresh is in flight
-	refreshFailed                       // like refreshWaits, but the last refresh failed
+	refreshScheduled refreshState = iota // a timer begins the next refresh
+	refreshInFlight                      // a refresh is in flight
+	retryScheduled                       // like refreshScheduled, but the last refresh failed
 )
 
 // refreshWaiter waits for a refresh that is sent at since or later.
@@ -47,36 +48,38 @@ type refreshWaiter struct {
 
 // refreshLeases reads the table now. If a refresh is in flight, the next one follows it soon.
 func (c *Coordinator) refreshLeases() {
-	c.refresh.timer.resets++
-	if c.refresh.state == refreshInFlight || c.stop.state == stopDone {
+	c.refresh.timer.cancel()
+	if c.refresh.state == refreshInFlight {
+		c.refresh.again = true
 		return
 	}
-	c.refresh.state = refreshInFlight
-	sent, resets := c.now, c.refresh.timer.resets
-	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.handleRefresh(sent, resets, e) })})
+	if c.stop.state == stopDone {
+		return
+	}
+	c.refresh.state, c.refresh.again = refreshInFlight, false
+	sent := c.now
+	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.handleRefresh(sent, e) })})
 }
 
-// handleRefresh handles the result of a refresh, and plans the next one. sent is when the refresh was sent, and resets
-// was refresh.timer.resets at that time.
-func (c *Coordinator) handleRefresh(sent time.Duration, resets int, e ReadTableResult) {
+// handleRefresh handles the result of a refresh, and plans the next one. sent is when the refresh was sent.
+func (c *Coordinator) handleRefresh(sent time.Duration, e ReadTableResult) {
 	pause := c.refreshEvery()
 	if e.Err != nil {
-		c.refresh.state = refreshFailed
+		c.refresh.state = retryScheduled
 		c.tableOutage.err = e.Err
-		c.logOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
+		c.logOnce("refresh", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
 		requestedWait, _ := pipeline.Retryable(e.Err)
 		pause = max(pause, requestedWait)
 	} else {
-		c.refresh.state = refreshWaits
-		delete(c.logged, "look")
+		c.refresh.state = refreshScheduled
+		delete(c.logged, "refresh")
 		c.handleSnapshot(sent, e.Snapshot)
 		if len(c.refresh.waiters) > 0 {
 			c.refreshLeases() // for the waiters that came while this refresh was in flight
 			return
 		}
 	}
-	requestedMeanwhile := c.refresh.timer.resets > resets
-	if requestedMeanwhile {
+	if c.refresh.again {
 		pause = min(pause, c.options.ReadEvery/4)
 	}
 	c.refresh.timer.reset(c, c.jitter(pause), c.refreshLeases)
@@ -100,7 +103,7 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	}
 	c.refresh.lastSent = sent
 	c.updateConsumers(s.Members)
-	c.updateBroken(s.DamagedLeases)
+	c.updateDamaged(s.DamagedLeases)
 	for _, arn := range s.BegunStreams {
 		c.table.begunStreams[arn] = true
 	}
@@ -163,22 +166,22 @@ func (c *Coordinator) updateLeases(sent time.Duration, found []leases.Lease) {
 	}
 }
 
-// updateBroken notes the damaged rows. Until they are repaired, no consumer reads their shards or the descendants of
+// updateDamaged notes the damaged rows. Until they are repaired, no consumer reads their shards or the descendants of
 // these shards.
-func (c *Coordinator) updateBroken(rows []leases.BrokenLease) {
-	broken := make(map[string]bool, len(rows))
+func (c *Coordinator) updateDamaged(rows []leases.DamagedLease) {
+	damaged := make(map[string]bool, len(rows))
 	for _, b := range rows {
-		broken[b.Shard] = true
-		c.logOnce("broken "+b.Shard, slog.LevelError,
+		damaged[b.Shard] = true
+		c.logOnce("damaged "+b.Shard, slog.LevelError,
 			"a row of the lease table cannot be read: its shard and those after it wait until it is repaired",
 			shardAttr(b.Shard), slog.String("why", b.Reason))
 	}
-	for shard := range c.table.broken {
-		if !broken[shard] {
-			delete(c.logged, "broken "+shard)
+	for shard := range c.table.damaged {
+		if !damaged[shard] {
+			delete(c.logged, "damaged "+shard)
 		}
 	}
-	c.table.broken = broken
+	c.table.damaged = damaged
 }
 
 // addRow adds a lease.

@@ -14,41 +14,41 @@ import (
 
 // phase is what this consumer does with a shard that is assigned to it. Only the method enter changes it. In the table,
 // the column requests says whether pages are requested in the phase. (open) is the start of the assignment, and
-// (previous) is the phase before confirming.
+// (previous) is the phase before suspended.
 //
 //	phase         requests  next phase    when
-//	(open)                  reading       Lease.Stopped is empty, PassedGap (on_gap: stop) or StoppedGone (on_gap:
-//	                                      continue)
-//	                        confirming    Lease.Stopped is StoppedAtGap, or PassedGap (on_gap: continue): the gap is
+//	(open)                  reading       Lease.Stopped is empty, or holds no longer, because on_gap was changed
+//	                                      since: PassedGap (on_gap: stop), StoppedGone (on_gap: continue)
+//	                        suspended     Lease.Stopped is StoppedAtGap, or PassedGap (on_gap: continue): the gap is
 //	                                      noted again, because its end may have changed
 //	                        stopped       Lease.Stopped is another reason, and no operator has reset it
-//	reading       yes       confirming    records were lost; or the first record is found, and its sequence number is
+//	reading       yes       suspended     records were lost; or the first record is found, and its sequence number is
 //	                                      made durable; or the shard is not found
 //	                        probing       the start of the shard may be dropped: the stream refuses the start position
 //	                                      and reading starts at a time, or calls failed for too long
 //	                        stopped       a record is below the shard's start
 //	                        ended         the last page is delivered
 //	probing       yes       reading       the oldest record left is older than the start: no record is lost
-//	                        confirming    all records left are younger than the start: records were lost; or the shard
+//	                        suspended     all records left are younger than the start: records were lost; or the shard
 //	                                      is not found
 //	                        stopped       a record is below the shard's start
-//	confirming    no        reading       the first sequence number, or the extent of a gap, is durable
+//	suspended     no        reading       the first sequence number, or the extent of a gap, is durable
 //	                        afterGap      a gap is durable (on_gap: continue)
 //	                        stoppedAtGap  a gap is durable (on_gap: stop)
 //	                        stopped       the extent of a gap, or the loss of the shard, is durable (on_gap: stop)
 //	                        ended         the loss of the shard is durable (on_gap: continue); or the page that ends a
 //	                                      gap is also the last page
 //	                        (previous)    a listing has the shard that was not found, or the listing failed
-//	                        confirming    a listing lacks the shard that was not found: its loss is made durable
-//	afterGap      yes       confirming    the first record after the gap is found; or the shard is not found
+//	                        suspended     a listing lacks the shard that was not found: its loss is made durable
+//	afterGap      yes       suspended     the first record after the gap is found; or the shard is not found
 //	                        reading       the shard ended, and no record follows the gap; then ended
 //	                        stopped       a record is below the shard's start
-//	stoppedAtGap  yes       confirming    the first record after the gap is found, and is not delivered; or the shard
+//	stoppedAtGap  yes       suspended     the first record after the gap is found, and is not delivered; or the shard
 //	                                      is not found
 //	                        stopped       the shard ended, and no record follows the gap; or a record is below the
 //	                                      shard's start
 //	ended         no        stopped       a child starts at or below the last record
-//	                        confirming    the shard is no longer listed, and its children are unknown
+//	                        suspended     the shard is no longer listed, and its children are unknown
 //	stopped       no
 //	draining      no
 //
@@ -62,7 +62,7 @@ const (
 	reading phase = iota // pages are requested and delivered
 	probing              // pages are requested from the oldest record left, to find whether records are lost
 	// a gap, or the first sequence number, is being made durable; or a listing looks for a shard that was not found
-	confirming
+	suspended
 	// pages are requested from the oldest record left, and delivered: the first record ends the gap
 	afterGap
 	stoppedAtGap // like afterGap, but the pages are not delivered
@@ -78,9 +78,10 @@ func (ph phase) allowsRequests() bool {
 
 // enter changes the phase. A draining assignment keeps its phase until closeAssignment.
 func (a *assignment) enter(to phase) {
-	if a.phase != draining {
-		a.phase = to
+	if a.phase == draining {
+		return
 	}
+	a.phase = to
 	if to == reading || to == stopped || to == ended {
 		a.gap = nil
 	}
@@ -142,7 +143,7 @@ type startPosition uint8
 
 const (
 	startOfLease     startPosition = iota // the start that the lease has: LATEST, a time or the first sequence number
-	startWithoutTime                      // startOfLease without the time, which is refused or may hide lost records
+	startWithoutTime                      // the first sequence number: the time is refused, or may hide lost records
 	startAtOldest                         // the oldest record left
 )
 
@@ -150,9 +151,9 @@ const (
 type emptyPages struct {
 	count       int
 	afterRecord bool // a record was read before the empty pages
-	// requestTimes has the times at which the last emptyPagesAtEnd empty pages were requested, the oldest first. The first
+	// requestedAt has the times at which the last emptyPagesAtEnd empty pages were requested, the oldest first. The first
 	// time is 0 if there were fewer empty pages
-	requestTimes [emptyPagesAtEnd]time.Duration
+	requestedAt [emptyPagesAtEnd]time.Duration
 }
 
 // reset forgets the empty pages. afterRecord reports whether a record was read.
@@ -161,8 +162,8 @@ func (e *emptyPages) reset(afterRecord bool) { *e = emptyPages{afterRecord: afte
 // add notes an empty page; sent is when its request was sent.
 func (e *emptyPages) add(sent time.Duration) {
 	e.count++
-	copy(e.requestTimes[:], e.requestTimes[1:])
-	e.requestTimes[emptyPagesAtEnd-1] = sent
+	copy(e.requestedAt[:], e.requestedAt[1:])
+	e.requestedAt[emptyPagesAtEnd-1] = sent
 }
 
 // shardIsEmpty reports whether the empty pages mean that the shard has no record now. Before the first record,
@@ -170,10 +171,10 @@ func (e *emptyPages) add(sent time.Duration) {
 func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > inconclusiveEmptyPages }
 
 // enoughForEnd reports whether the last emptyPagesAtEnd pages in a row were empty.
-func (e *emptyPages) enoughForEnd() bool { return e.requestTimes[0] > 0 }
+func (e *emptyPages) enoughForEnd() bool { return e.requestedAt[0] > 0 }
 
-// showEnd reports whether the empty pages mean that the shard is read to its end for now.
-func (e *emptyPages) showEnd() bool { return e.enoughForEnd() && e.shardIsEmpty() }
+// provesEnd reports whether the last pages were empty because the shard has no unread record now.
+func (e *emptyPages) provesEnd() bool { return e.enoughForEnd() && e.shardIsEmpty() }
 
 // pagesInFlight has the pages of an assignment that are delivered and not acknowledged.
 type pagesInFlight struct {
@@ -247,12 +248,13 @@ func (e Paused) handle(c *Coordinator) {
 	if a == nil {
 		return
 	}
-	// addUntaken also counts the bytes of a paused assignment as paused. So the bytes are subtracted, and are added
-	// again after the change.
-	untakenBytes := a.inFlight.untakenBytes
-	c.addUntaken(a, -untakenBytes)
+	switch {
+	case e.Paused && !a.paused:
+		c.pausedBytes += a.inFlight.untakenBytes
+	case a.paused && !e.Paused:
+		c.pausedBytes -= a.inFlight.untakenBytes
+	}
 	a.paused = e.Paused
-	c.addUntaken(a, untakenBytes)
 	c.queueCall(a)
 }
 
@@ -336,7 +338,7 @@ func (c *Coordinator) dropUntaken(a *assignment) {
 
 	lastPageTaken := takenCount > 0 && p.pages[takenCount-1].isLast
 	if !lastPageTaken {
-		a.childSearch = nil
+		a.childSearch = nil // the next owner reads the last page, and searches for the children
 	}
 	c.emit(Drop{a.name})
 }

@@ -88,7 +88,7 @@ type streamLister struct {
 	tries          tries
 
 	began  time.Duration            // when the last complete listing began
-	lacked map[string]time.Duration // for each listed shard: when the last listing without it began
+	lacked map[string]time.Duration // for each listed shard: a time at which it was not listed yet
 }
 
 // longAgo is longer than the retention of any stream.
@@ -96,7 +96,7 @@ const longAgo = 100 * 365 * 24 * time.Hour
 
 const (
 	listRetries  = 6 // number of retries of a page before the listing fails
-	initialTries = 1 // start value of tries: the first backoff is twice the usual one
+	initialTries = 1 // start value of tries: listings wait twice as long as other calls
 )
 
 // list reads all shards of a stream, and calls done if the listing is still wanted. The listing begins after this call.
@@ -126,24 +126,9 @@ func (l *streamLister) requestPage(after string) {
 	l.c.queueDescribe(shardreader.DescribeQuery{StreamARN: l.stream, After: after}, l.isWanted, l.handleDescription)
 }
 
-// isWanted reports whether a waiter still wants the listing. If no waiter does, isWanted ends the listing.
+// isWanted reports whether a waiter still wants the listing.
 func (l *streamLister) isWanted() bool {
-	if slices.ContainsFunc(l.waiting, func(r listRequest) bool { return r.wanted() }) {
-		return true
-	}
-	l.endListing()
-	return false
-}
-
-// endListing ends a listing, and begins the next one if there are requests. It returns the requests that waited for the
-// ended listing.
-func (l *streamLister) endListing() []listRequest {
-	waiting := l.waiting
-	l.running, l.waiting, l.shards = false, nil, nil
-	if len(l.later) > 0 {
-		l.begin()
-	}
-	return waiting
+	return slices.ContainsFunc(l.waiting, func(r listRequest) bool { return r.wanted() })
 }
 
 // handleDescription handles a page of the listing, and requests the next page.
@@ -163,26 +148,34 @@ func (l *streamLister) handleDescription(d shardreader.StreamDescription, err er
 		return
 	}
 	l.noteLacked()
-	l.finish(newListing(d.Status, l.shards), nil)
+	l.end(newListing(d.Status, l.shards), nil)
 }
 
 // handleError requests the page again after a transient error. After too many tries, or after another error, the
 // listing fails.
 func (l *streamLister) handleError(err error) {
 	if !transient(err) || l.tries >= initialTries+listRetries {
-		l.finish(nil, err)
+		l.end(nil, err)
 		return
 	}
 	l.c.after(l.tries.nextBackoff(l.c, maxBackoff, err), func() {
-		if l.isWanted() {
-			l.requestPage(l.after)
+		if !l.isWanted() {
+			l.end(nil, errCallNotWanted)
+			return
 		}
+		l.requestPage(l.after)
 	})
 }
 
-// finish ends the listing, and gives its result to the requests that waited for it.
-func (l *streamLister) finish(result *listing, err error) {
-	for _, request := range l.endListing() {
+// end ends the listing, begins the next one if there are requests, and gives the result to the requests that waited for
+// the ended listing.
+func (l *streamLister) end(result *listing, err error) {
+	waiting := l.waiting
+	l.running, l.waiting, l.shards = false, nil, nil
+	if len(l.later) > 0 {
+		l.begin()
+	}
+	for _, request := range waiting {
 		if request.wanted() {
 			request.done(result, err)
 		}

@@ -43,32 +43,25 @@ func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
 		return
 	}
 	a.poll = pollScheduled
-	c.startTimer(d, &timer{assignment: a})
+	c.after(d, func() { c.pollNow(a) })
 }
 
 // dispatch makes the queued calls that fit into Options.MaxCalls, Options.Prefetch and the budget, in the order of the
 // queue. If the budget is used up, an assignment that is about to lose records comes first.
 func (c *Coordinator) dispatch() {
 	for len(c.callQueue) > 0 && c.streamCalls < c.options.MaxCalls && c.heartbeatFresh() {
-		a := c.callQueue[0]
-		if !c.canCall(a) {
+		switch a := c.callQueue[0]; {
+		case !c.canCall(a):
 			c.dequeue()
-			continue
-		}
-		if !c.hasRoom(a) {
+		case !c.hasRoom(a):
 			return // the next taken page or completed call frees memory
-		}
-		if a.iterator == "" {
+		case a.iterator == "":
 			c.dequeue()
 			c.requestIterator(a)
-			continue
-		}
-		if c.takeCallToken(a) {
+		case c.takeCallToken(a):
 			c.dequeue()
 			c.requestPage(a)
-			continue
-		}
-		if !c.moveEndangeredFirst() {
+		case !c.moveEndangeredFirst():
 			return
 		}
 	}
@@ -133,17 +126,17 @@ func (c *Coordinator) handleIterator(a *assignment, kind shardreader.IteratorTyp
 		return
 	}
 	switch {
-	case kind == shardreader.AtTimestamp && !c.streamHasStart(a, e.At):
+	case kind == shardreader.AtTimestamp && !c.streamHasStart(a, e.WallTime):
 		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
 		// of the shard shows it.
 		a.start.position = startWithoutTime
 		c.queueCall(a)
-	case kind == shardreader.TrimHorizon && a.phase == reading && !c.streamHasUnread(a, e.At):
+	case kind == shardreader.TrimHorizon && a.phase == reading && !c.streamHasUnread(a, e.WallTime):
 		// The calls failed for so long that the stream may have dropped unread records. The iterator hides that.
 		c.noteUnreadLost(a)
 	default:
 		a.iterator = e.Iterator
-		a.emptyPages.requestTimes = [emptyPagesAtEnd]time.Duration{} // a new iterator may return empty pages before records
+		a.emptyPages.requestedAt = [emptyPagesAtEnd]time.Duration{} // a new iterator may return empty pages before records
 		if a.start.atLatest {
 			// Reading has begun: a second LATEST, after an expired iterator, would skip records.
 			a.row.mayStartAtLatest = false
@@ -167,7 +160,7 @@ func (c *Coordinator) handleIteratorError(a *assignment, kind shardreader.Iterat
 		a.start.position = startAtOldest
 		c.queueCall(a)
 	default:
-		c.handleReadError(a, e.Err, e.At)
+		c.handleReadError(a, e.Err, e.WallTime)
 	}
 }
 
@@ -185,7 +178,7 @@ func (c *Coordinator) requestPage(a *assignment) {
 	c.beginCall(a)
 	c.reservedBytes += a.expectedBytes
 	c.budget.countCall(c.now)
-	reserved, sent := a.expectedBytes, c.nonZeroNow()
+	reserved, sent := a.expectedBytes, c.now
 	c.emit(GetRecords{
 		newCall(c, func(e GetRecordsResult) {
 			c.reservedBytes -= reserved
@@ -202,7 +195,7 @@ func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecords
 		return
 	}
 	if e.Err != nil {
-		c.handleReadError(a, e.Err, e.At)
+		c.handleReadError(a, e.Err, e.WallTime)
 		return
 	}
 	if a.failedCalls > 0 {
@@ -234,37 +227,46 @@ func (c *Coordinator) endCall(a *assignment) {
 	}
 }
 
-// handleReadError handles a failed call; at is when it failed.
-func (c *Coordinator) handleReadError(a *assignment, err error, at time.Time) {
+// handleReadError handles a failed call. wallTime is as in GetRecordsResult.
+func (c *Coordinator) handleReadError(a *assignment, err error, wallTime time.Time) {
 	if !a.phase.allowsRequests() {
 		return
 	}
 	if errors.Is(err, shardreader.ErrTrimmed) {
 		a.iterator = ""
-		c.handleTrimmed(a, at)
+		c.handleTrimmed(a, wallTime)
 		return
 	}
-	c.noteReadFailure(a, err, at)
-
-	if errors.Is(err, shardreader.ErrExpiredIterator) {
+	c.noteReadFailure(a, err, wallTime)
+	isExpired, isNotFound := errors.Is(err, shardreader.ErrExpiredIterator), errors.Is(err, shardreader.ErrNotFound)
+	if isExpired || isNotFound {
 		a.iterator = ""
-		a.failedCalls++
-		if a.failedCalls == 1 {
-			c.queueCall(a)
-		} else {
-			c.queueCallIn(a, c.backoff(int(a.failedCalls), maxBackoff, 0))
-		}
-		return
 	}
-	if errors.Is(err, shardreader.ErrNotFound) {
-		a.iterator = ""
+	if isNotFound {
 		a.notFoundCalls++
-		if a.notFoundCalls >= maxNotFoundCalls {
-			c.checkMissing(a)
-			return
-		}
 	}
+	switch {
+	case isExpired:
+		c.renewIterator(a)
+	case isNotFound && a.notFoundCalls >= maxNotFoundCalls:
+		c.checkMissing(a)
+	default:
+		c.retryRead(a, err)
+	}
+}
 
+// renewIterator queues the call for another iterator: at once, unless calls failed before.
+func (c *Coordinator) renewIterator(a *assignment) {
+	a.failedCalls++
+	if a.failedCalls == 1 {
+		c.queueCall(a)
+	} else {
+		c.queueCallIn(a, c.backoff(int(a.failedCalls), maxBackoff, 0))
+	}
+}
+
+// retryRead queues the failed call again, after a backoff.
+func (c *Coordinator) retryRead(a *assignment, err error) {
 	requestedWait, isTransient := pipeline.Retryable(err)
 	if !isTransient {
 		c.logOnce("read "+a.name, slog.LevelError, "a shard cannot be read and is tried again",
@@ -311,11 +313,11 @@ type lag struct {
 
 // setAge stores the age of the newest record of a page, if it is known.
 func (l *lag) setAge(e GetRecordsResult) {
-	if e.Records.Page == nil || e.At.IsZero() {
+	if e.Records.Page == nil || e.WallTime.IsZero() {
 		return
 	}
 	if newest := lastTime(e.Records.Page); !newest.IsZero() {
-		l.age, l.ageKnown = max(0, e.At.Sub(newest)), true
+		l.age, l.ageKnown = max(0, e.WallTime.Sub(newest)), true
 	}
 }
 
@@ -323,7 +325,7 @@ func (l *lag) setAge(e GetRecordsResult) {
 func (l *lag) noteRecords(now time.Duration) {
 	l.lastRecordsAt = now
 	if l.behindSince == 0 {
-		l.behindSince = max(1, now)
+		l.behindSince = now
 	}
 }
 

@@ -15,7 +15,7 @@ func TestStoredReasons_NeverChange(t *testing.T) {
 		coordinator.StoppedGone:               "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)",
 		coordinator.StoppedUnbegun:            "its parent is gone and was never read to its end, and nobody knows whether records were lost (on_gap: stop)",
 		coordinator.StoppedBetweenStreams:     "its stream follows one that was read, and what was written to the table between them is in neither (on_gap: stop)",
-		coordinator.StoppedBroken:             "its row in the lease table is damaged",
+		coordinator.StoppedDamaged:            "its row in the lease table is damaged",
 		coordinator.StoppedChildBelowParent:   "a child shard starts at a sequence number that is not above its parent's last: newer records would pass for older ones, so the child is not read",
 		coordinator.StoppedSequenceBelowStart: "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further",
 	} {

@@ -24,18 +24,17 @@ const (
 // The calls are listings of the streams, reads of the lease table, and reads of pages. The empty pages of a shard count
 // no matter which consumer reads the shard.
 type endCheck struct {
-	c          *Coordinator
-	began      time.Duration
-	tableRead  time.Duration    // when the read of the lease table was sent that returned heartbeats
-	heartbeats map[string]int64 // last heartbeat of each consumer
-	listedAt   time.Duration    // when the last listing ended; 0 if no listing has ended
-	streams    map[string]*listing
-	listings   map[string]*listing // listings so far, by stream, while the streams are being listed; else nil
+	c           *Coordinator
+	began       time.Duration
+	tableReadAt time.Duration    // when the read of the lease table was sent that returned heartbeats
+	heartbeats  map[string]int64 // last heartbeat of each consumer
+	listedAt    time.Duration    // when the last listing ended; 0 if no listing has ended
+	streams     map[string]*listing
+	listings    map[string]*listing // listings so far, by stream, while the streams are being listed; else nil
 }
 
-// atEnd reports whether all records of the shard are checkpointed, and the shard has no more records. since is the time
-// at which the first of the last emptyPagesAtEnd empty pages was requested: from then on, the shard had no more
-// records. For a stopped shard, since is now.
+// atEnd reports whether all records of the shard are checkpointed, and the shard has no more records since the time
+// since: the oldest of the last emptyPagesAtEnd empty pages was requested then. For a stopped shard, since is now.
 func (a *assignment) atEnd(now time.Duration) (since time.Duration, ok bool) {
 	isCheckpointed := a.allAcked() && !a.row.busy && a.isSaved()
 	if !isCheckpointed {
@@ -45,10 +44,10 @@ func (a *assignment) atEnd(now time.Duration) (since time.Duration, ok bool) {
 		return now, a.row.Stopped != ""
 	}
 	isDelivering := a.phase == reading || a.phase == afterGap
-	if !isDelivering || a.paused || !a.emptyPages.showEnd() {
+	if !isDelivering || a.paused || !a.emptyPages.provesEnd() {
 		return 0, false
 	}
-	return a.emptyPages.requestTimes[0], true
+	return a.emptyPages.requestedAt[0], true
 }
 
 // endCheckWaits reports whether the check for the end waits for empty pages of a shard. The call budget does not limit
@@ -57,8 +56,8 @@ func (c *Coordinator) endCheckWaits(a *assignment) bool {
 	if c.options.Idle == 0 || !c.isRunning() || !c.isQuiet() || a.phase == stoppedAtGap {
 		return false
 	}
-	areTooOld := c.endCheck != nil && a.emptyPages.requestTimes[0] < c.endCheck.began
-	return areTooOld || !a.emptyPages.showEnd()
+	areTooOld := c.endCheck != nil && a.emptyPages.requestedAt[0] < c.endCheck.began
+	return areTooOld || !a.emptyPages.provesEnd()
 }
 
 // isQuiet reports whether no record came for the time Options.Idle.
@@ -130,7 +129,7 @@ func (c *Coordinator) checkEnd() {
 		return
 	}
 	if e.listedAt == 0 {
-		return
+		return // the listings are in flight
 	}
 	if e.heartbeats == nil {
 		e.noteHeartbeats()
@@ -151,7 +150,7 @@ func (c *Coordinator) checkEnd() {
 
 // noteHeartbeats notes the last heartbeat of each consumer, as the last refresh returned it.
 func (e *endCheck) noteHeartbeats() {
-	e.tableRead = e.c.refresh.lastSent
+	e.tableReadAt = e.c.refresh.lastSent
 	e.heartbeats = make(map[string]int64, len(e.c.table.consumers))
 	for id, consumer := range e.c.table.consumers {
 		e.heartbeats[id] = consumer.Heartbeat
@@ -184,7 +183,7 @@ func (c *Coordinator) flushIdle() {
 
 // beginEndCheck begins an endCheck. Only requests that are sent from now on count.
 func (c *Coordinator) beginEndCheck() {
-	c.endCheck = &endCheck{c: c, began: c.nonZeroNow()}
+	c.endCheck = &endCheck{c: c, began: c.now}
 	for a := range c.allAssignments() {
 		if a.poll == pollScheduled {
 			c.pollNow(a) // the check does not wait for the timer
@@ -210,7 +209,7 @@ func (e *endCheck) listSource(sourceIndex int) {
 	if sourceIndex == len(e.c.sources) {
 		e.c.afterRefresh(func() {
 			if e.isWanted() {
-				e.streams, e.listedAt, e.listings = e.listings, e.c.nonZeroNow(), nil
+				e.streams, e.listedAt, e.listings = e.listings, e.c.now, nil
 			}
 		})
 		return

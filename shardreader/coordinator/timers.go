@@ -11,13 +11,11 @@ type timers struct {
 	lastNumber uint64
 }
 
-// timer calls a function, or queues an assignment for its next call. A timer that queues an assignment has no function,
-// because each idle shard has a timer, and a timer without a function is small.
+// timer calls a function once.
 type timer struct {
-	dueAt      time.Duration
-	number     uint64
-	call       func() // function to call; nil if assignment is queued instead
-	assignment *assignment
+	dueAt  time.Duration
+	number uint64
+	call   func()
 }
 
 var _ heap.Interface = (*timers)(nil)
@@ -50,12 +48,7 @@ func (t *timers) Pop() any {
 func (c *Coordinator) runTimers() {
 	t := &c.timers
 	for len(t.pending) > 0 && t.pending[0].dueAt <= c.now {
-		due := heap.Pop(t).(*timer)
-		if due.call != nil {
-			due.call()
-		} else {
-			c.pollNow(due.assignment)
-		}
+		heap.Pop(t).(*timer).call()
 	}
 }
 
@@ -68,27 +61,26 @@ func (c *Coordinator) pollNow(a *assignment) {
 }
 
 // resettableTimer is a timer that can be set again before it is due.
-type resettableTimer struct{ resets int }
+type resettableTimer struct{ generation int }
 
 // reset calls f once d has passed, unless the timer is reset again before.
 func (t *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
-	t.resets++
-	number := t.resets
+	t.cancel()
+	generation := t.generation
 	c.after(d, func() {
-		if t.resets == number {
+		if t.generation == generation {
 			f()
 		}
 	})
 }
 
-// after calls f once d has passed. It calls f in a later step, or in the present step if d is 0.
-func (c *Coordinator) after(d time.Duration, f func()) { c.startTimer(d, &timer{call: f}) }
+// cancel stops the timer.
+func (t *resettableTimer) cancel() { t.generation++ }
 
-// startTimer adds a timer that is due once d has passed.
-func (c *Coordinator) startTimer(d time.Duration, t *timer) {
+// after calls f once d has passed. It calls f in a later step, or in the present step if d is 0.
+func (c *Coordinator) after(d time.Duration, f func()) {
 	c.timers.lastNumber++
-	t.dueAt, t.number = c.now+d, c.timers.lastNumber
-	heap.Push(&c.timers, t)
+	heap.Push(&c.timers, &timer{c.now + d, c.timers.lastNumber, f})
 }
 
 // jitter returns a random time between d/2 and d.

@@ -55,8 +55,8 @@ func (s *unreadSearch) unreadLeases() string {
 	if c.table.foreignActive {
 		return "another application has leases, and may be running"
 	}
-	for shard := range c.table.broken {
-		s.stopped[shard] = StoppedBroken
+	for shard := range c.table.damaged {
+		s.stopped[shard] = StoppedDamaged
 	}
 	for _, r := range c.table.rows.all() {
 		if why := s.unreadLease(r); why != "" {
@@ -116,14 +116,14 @@ func (s *unreadSearch) unreadOtherShard(r *row) string {
 		return "shard " + r.Shard + " belongs to " + r.Owner + ", whose heartbeats stopped: another consumer takes it"
 	case m.Leaving:
 		return "shard " + r.Shard + " belongs to " + r.Owner + ", which is stopping"
-	case m.AtEndBefore == 0:
+	case m.AtEndHeartbeat == 0:
 		return r.Owner + " has not read and checkpointed all of its shards to their ends; it owns shard " + r.Shard
 	case s.check == nil:
 		return ""
-	case r.unchangedSince > s.check.tableRead:
+	case r.unchangedSince > s.check.tableReadAt:
 		s.moved = true
 		return "shard " + r.Shard + " was moved or checkpointed a moment ago"
-	case m.AtEndBefore <= s.check.heartbeats[r.Owner]:
+	case m.AtEndHeartbeat <= s.check.heartbeats[r.Owner]:
 		return r.Owner + " has not checked again shard " + r.Shard
 	}
 	return ""
@@ -141,28 +141,24 @@ func (s *unreadSearch) unreadStreams(src *source) string {
 			}
 			l = newListing(shardreader.Disabled, nil)
 		}
-		why, hasStopped := s.unreadStream(st, l)
-		if why != "" {
-			return why
-		}
-		if hasStopped {
-			return "" // later streams wait until an operator resets the stopped shards
+		plan := c.planLeases(st.arn, l, false, Start{})
+		why, hasStopped := s.unreadStream(st, l, plan)
+		if why != "" || hasStopped {
+			return why // later streams wait until an operator resets the stopped shards
 		}
 		isLast := i == len(streams)-1
-		if isLast {
-			return ""
-		}
 		isGone := st.unlisted && c.allRead(st)
-		if !isGone && !c.planLeases(st.arn, l, false, Start{}).fullyRead {
+		if !isLast && !isGone && !plan.fullyRead {
 			return "stream " + st.arn + " is not read to its end, and a newer one follows it"
 		}
 	}
 	return ""
 }
 
-// unreadStream checks the listed shards of a stream. why says what is unread. hasStopped reports whether shards are
+// unreadStream checks the listed shards of a stream. plan is the plan of the leases that the stream lacks. why names
+// the first shard that is unread; it is "" if there is none. hasStopped reports whether the reading of a shard is
 // stopped.
-func (s *unreadSearch) unreadStream(st *stream, l *listing) (why string, hasStopped bool) {
+func (s *unreadSearch) unreadStream(st *stream, l *listing, plan leasePlan) (why string, hasStopped bool) {
 	c := s.c
 	isEmptied := len(l.shards) == 0 && l.status == shardreader.Disabled
 	if !c.table.begunStreams[st.arn] && !isEmptied {
@@ -170,7 +166,7 @@ func (s *unreadSearch) unreadStream(st *stream, l *listing) (why string, hasStop
 	}
 	// Leases of shards that are no longer listed count too.
 	hasStopped = c.table.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() && c.staysStopped(r) })
-	for _, shard := range c.planLeases(st.arn, l, false, Start{}).unleasedShards() {
+	for _, shard := range plan.unleasedShards() {
 		if !s.noteUnbegun(shard) {
 			return "shard " + shard + " has no lease yet", hasStopped
 		}
@@ -180,7 +176,7 @@ func (s *unreadSearch) unreadStream(st *stream, l *listing) (why string, hasStop
 		if why := c.unreadShard(shard, l); why != "" {
 			return why, hasStopped
 		}
-		hasStopped = hasStopped || c.table.broken[shard.ID]
+		hasStopped = hasStopped || c.table.damaged[shard.ID]
 	}
 	takesWrites := l.status == shardreader.Enabled || l.status == shardreader.Enabling
 	if takesWrites && !hasStopped && !l.hasOpen() {
@@ -215,7 +211,7 @@ func (s *unreadSearch) noteUnbegun(shard string) bool {
 // unreadShard compares a listed shard with its lease. It returns what is unread; "" if nothing is.
 func (c *Coordinator) unreadShard(s shardreader.Shard, l *listing) string {
 	r := c.table.rows.get(s.ID)
-	if r == nil || c.table.broken[s.ID] {
+	if r == nil || c.table.damaged[s.ID] {
 		return ""
 	}
 	isClosed, hasListedChildren := !s.Open(), len(l.children[s.ID]) > 0

@@ -28,7 +28,7 @@ type world struct {
 	table   *leasestest.Table
 	workers []*node
 	gaps    []record.Gap
-	broken  string               // shard whose row cannot be read
+	damaged string               // shard whose row cannot be read
 	slow    time.Duration        // how long Reserve takes
 	lose    func(op string) bool // whether the answer of the table is lost. Default: never
 	read    map[string][]string  // by shard: sequence numbers that were acknowledged, in order
@@ -167,17 +167,17 @@ func (n *node) act(a coordinator.Action) {
 		n.send(coordinator.DescribeStreamResult{Call: a.Call, Description: d, Err: err})
 	case coordinator.GetShardIterator:
 		it, err := n.api.GetShardIterator(ctx, a.At)
-		n.send(coordinator.GetShardIteratorResult{Call: a.Call, Iterator: it, Err: err, At: time.Now()})
+		n.send(coordinator.GetShardIteratorResult{Call: a.Call, Iterator: it, Err: err, WallTime: time.Now()})
 	case coordinator.GetRecords:
 		got, err := n.api.GetRecords(ctx, a.Query)
-		n.send(coordinator.GetRecordsResult{Call: a.Call, Records: got, Err: err, At: time.Now()})
+		n.send(coordinator.GetRecordsResult{Call: a.Call, Records: got, Err: err, WallTime: time.Now()})
 	case coordinator.ReadTable:
 		s, err := n.table.Read(ctx)
 		s.Leases = slices.DeleteFunc(s.Leases, func(l leases.Lease) bool {
-			if l.Shard != n.broken {
+			if l.Shard != n.damaged {
 				return false
 			}
-			s.DamagedLeases = append(s.DamagedLeases, leases.BrokenLease{Shard: l.Shard, Reason: "checkpoint is not a number"})
+			s.DamagedLeases = append(s.DamagedLeases, leases.DamagedLease{Shard: l.Shard, Reason: "checkpoint is not a number"})
 			return true
 		})
 		n.send(coordinator.ReadTableResult{Call: a.Call, Snapshot: s, Err: n.lost(err)})

@@ -21,15 +21,14 @@ type Member struct {
 	CallsPerMonth float64 `json:"calls"`             // GetRecords calls a month, at the recent rate
 	Pending       int64   `json:"pending"`           // number of records read that are not durable in every sink
 
-	// AtEndBefore is the number of an earlier heartbeat. The consumer has read and checkpointed all records that were
-	// in its shards before that heartbeat. 0 means unknown.
-	AtEndBefore int64 `json:"at_end,omitempty"`
+	// AtEndHeartbeat is the number of an earlier heartbeat. The consumer has read and checkpointed all records that its
+	// shards had before that heartbeat. 0 means unknown.
+	AtEndHeartbeat int64 `json:"at_end,omitempty"`
 
-	// BusyShards lists at most 200 shards that the consumer has not read and checkpointed to their ends. QuietBefore is
-	// the number of an earlier heartbeat. The consumer has read and checkpointed all records that were in its other
-	// shards before that heartbeat. 0 means unknown.
-	BusyShards  []string `json:"busy,omitempty"`
-	QuietBefore int64    `json:"quiet,omitempty"`
+	// BusyShards lists the shards that the consumer has not read and checkpointed to their ends, at most 200.
+	BusyShards []string `json:"busy,omitempty"`
+	// QuietHeartbeat is like AtEndHeartbeat, but for the shards that are not in BusyShards.
+	QuietHeartbeat int64 `json:"quiet,omitempty"`
 
 	// RoutesDigest is a digest of the sinks that the consumer writes to. A backfill begins only if every live consumer
 	// has the digest of the backfill's configuration. A consumer with an older configuration would acknowledge changes

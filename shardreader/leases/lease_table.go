@@ -47,15 +47,15 @@ type Table interface {
 
 // Snapshot is the content of a table.
 type Snapshot struct {
-	Leases        []Lease       // sorted by Shard
-	Members       []Member      // sorted by ID
-	BegunStreams  []string      // ARNs of the streams of all MarkBegun calls, sorted
-	DamagedLeases []BrokenLease // rows of leases that cannot be read, sorted by Shard
+	Leases        []Lease        // sorted by Shard
+	Members       []Member       // sorted by ID
+	BegunStreams  []string       // ARNs of the streams of all MarkBegun calls, sorted
+	DamagedLeases []DamagedLease // rows of leases that cannot be read, sorted by Shard
 }
 
-// BrokenLease is a damaged row of a lease. The shard has a lease, but the content of the lease is unknown. So no
+// DamagedLease is a damaged row of a lease. The shard has a lease, but the content of the lease is unknown. So no
 // consumer may treat the shard as a shard without a lease.
-type BrokenLease struct {
+type DamagedLease struct {
 	Shard  string // the shard id, or the key of the row if the shard id is unknown
 	Reason string // what is wrong with the row
 }

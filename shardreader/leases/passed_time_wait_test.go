@@ -58,7 +58,7 @@ func TestWaitPassed_FailedReadIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lease := leases.Lease{Shard: "shardId-1", Owner: "a"}
 		seen := func(heartbeat, quiet int64) leases.Snapshot {
-			return leases.Snapshot{Leases: []leases.Lease{lease}, Members: []leases.Member{{ID: "a", Heartbeat: heartbeat, QuietBefore: quiet}}}
+			return leases.Snapshot{Leases: []leases.Lease{lease}, Members: []leases.Member{{ID: "a", Heartbeat: heartbeat, QuietHeartbeat: quiet}}}
 		}
 		answers := []leases.Snapshot{{}, seen(1, 0), seen(9, 8), seen(12, 11)}
 		reads := 0

@@ -11,7 +11,7 @@ func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Leases, func(a, b Lease) int { return strings.Compare(a.Shard, b.Shard) })
 	slices.SortFunc(s.Members, func(a, b Member) int { return strings.Compare(a.ID, b.ID) })
 	slices.Sort(s.BegunStreams)
-	slices.SortFunc(s.DamagedLeases, func(a, b BrokenLease) int { return strings.Compare(a.Shard, b.Shard) })
+	slices.SortFunc(s.DamagedLeases, func(a, b DamagedLease) int { return strings.Compare(a.Shard, b.Shard) })
 }
 
 // CountRead returns the number n of shards that tablewake has read, in part or to their end, and the first of these
@@ -32,8 +32,8 @@ func (s Snapshot) CountRead() (first string, n int) {
 }
 
 // Foreign returns the lease owners without a member row, sorted. They are KCL workers of another application, dead or
-// alive, or consumers whose rows have expired. [Moving] returns the owners among them that are alive. Foreign ignores
-// ended leases, because KCL never clears the last owner of an ended lease.
+// alive, or consumers whose rows have expired. [ActiveForeign] returns the owners among them that are alive. Foreign
+// ignores ended leases, because KCL never clears the last owner of an ended lease.
 func (s Snapshot) Foreign() []string {
 	owners := make(map[string]bool)
 	for _, l := range s.Leases {
@@ -47,16 +47,16 @@ func (s Snapshot) Foreign() []string {
 	return slices.Sorted(maps.Keys(owners))
 }
 
-// Moving returns the foreign owners that changed a lease between two reads, sorted. A KCL application renews its leases
-// every few seconds, even if it is idle. If two reads some time apart show no moving owner, the application has
+// ActiveForeign returns the foreign owners that changed a lease between two reads, sorted. A KCL application renews its
+// leases every few seconds, even if it is idle. If two reads some time apart show no active owner, the application has
 // stopped, and its leases can be taken.
-func Moving(before, after Snapshot) []string {
+func ActiveForeign(before, after Snapshot) []string {
 	foreign := after.Foreign()
 	earlier := make(map[string]Lease, len(before.Leases))
 	for _, l := range before.Leases {
 		earlier[l.Shard] = l
 	}
-	moving := make(map[string]bool)
+	active := make(map[string]bool)
 	for _, l := range after.Leases {
 		if l.Ended() {
 			continue
@@ -67,8 +67,8 @@ func Moving(before, after Snapshot) []string {
 		old, isKnown := earlier[l.Shard]
 		isUnchanged := isKnown && old.Owner == l.Owner && old.Counter == l.Counter
 		if !isUnchanged {
-			moving[l.Owner] = true
+			active[l.Owner] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(moving))
+	return slices.Sorted(maps.Keys(active))
 }

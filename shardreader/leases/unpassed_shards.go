@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Unpassed returns, sorted, the shards that may have unstored records from before the time at. A record is unstored if
-// a sink has not stored it. seen is the result of [Snapshot.Heartbeats] for a read of the table at the time at or
-// later.
+// Unpassed returns, sorted, the shards that may have records from before the time at that a sink has not stored. seen
+// is the result of [Snapshot.Heartbeats] for a read of the table at the time at or later.
 //
 // A shard has passed the time at in each of these cases:
 //   - It was read to its end.
@@ -30,7 +29,7 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 		owner, hasMember := members[l.Owner]
 		seenHeartbeat, wasSeen := seen[l.Owner]
 		// The heartbeat after seenHeartbeat may have been in flight when seen was read, hence + 1.
-		reportsLater := hasMember && wasSeen && owner.QuietBefore > seenHeartbeat+1
+		reportsLater := hasMember && wasSeen && owner.QuietHeartbeat > seenHeartbeat+1
 		isReported := reportsLater && !slices.Contains(owner.BusyShards, l.Shard)
 		awaitsParent := slices.ContainsFunc(l.Parents, func(parent string) bool { return unended[parent] })
 		hasPassed := l.Ended() || l.Time.After(at) || isReported
@@ -44,9 +43,9 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 
 // Heartbeats returns the number of each consumer's last heartbeat, by consumer id.
 func (s Snapshot) Heartbeats() map[string]int64 {
-	beats := make(map[string]int64, len(s.Members))
+	heartbeats := make(map[string]int64, len(s.Members))
 	for _, m := range s.Members {
-		beats[m.ID] = m.Heartbeat
+		heartbeats[m.ID] = m.Heartbeat
 	}
-	return beats
+	return heartbeats
 }

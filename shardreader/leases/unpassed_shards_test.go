@@ -20,10 +20,10 @@ func TestUnpassed(t *testing.T) {
 		"a record of after":             {lease: leases.Lease{Checkpoint: read, Time: at.Add(time.Second)}, passed: true},
 		"a record of then":              {lease: leases.Lease{Checkpoint: read, Time: at}},
 		"nothing was read, no owner":    {},
-		"quiet since a later heartbeat": {lease: leases.Lease{Owner: "c", Checkpoint: read, Time: at.Add(-time.Hour)}, member: leases.Member{ID: "c", QuietBefore: 12}, passed: true},
-		"quiet since the next heartbeat, which may be of before": {lease: leases.Lease{Owner: "c", Checkpoint: read}, member: leases.Member{ID: "c", QuietBefore: 11}},
-		"quiet, and this shard is busy":                          {lease: leases.Lease{Owner: "c", Checkpoint: read}, member: leases.Member{ID: "c", QuietBefore: 12, BusyShards: []string{"shard"}}},
-		"a consumer that was not seen then":                      {lease: leases.Lease{Owner: "new", Checkpoint: read}, member: leases.Member{ID: "new", QuietBefore: 12}},
+		"quiet since a later heartbeat": {lease: leases.Lease{Owner: "c", Checkpoint: read, Time: at.Add(-time.Hour)}, member: leases.Member{ID: "c", QuietHeartbeat: 12}, passed: true},
+		"quiet since the next heartbeat, which may be of before": {lease: leases.Lease{Owner: "c", Checkpoint: read}, member: leases.Member{ID: "c", QuietHeartbeat: 11}},
+		"quiet, and this shard is busy":                          {lease: leases.Lease{Owner: "c", Checkpoint: read}, member: leases.Member{ID: "c", QuietHeartbeat: 12, BusyShards: []string{"shard"}}},
+		"a consumer that was not seen then":                      {lease: leases.Lease{Owner: "new", Checkpoint: read}, member: leases.Member{ID: "new", QuietHeartbeat: 12}},
 	} {
 		c.lease.Shard = "shard"
 		child := leases.Lease{Shard: "child", Parents: []string{"shard"}}

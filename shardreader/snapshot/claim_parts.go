@@ -16,12 +16,12 @@ import (
 // part is the state of a part of the snapshot, as this process knows it. Source.mu guards the fields below Part.
 type part struct {
 	Part
-	stored      state.Part   // content of the store as last read or written; the zero Part if the part is not stored
-	counterSeen time.Time    // when this process first saw stored.Counter
-	stale       bool         // stored is out of date: another process has written the part
-	claim       *claimedPart // claim of this process; nil if there is none
-	losses      int          // number of claims of this process that were taken over
-	err         error        // why this process cannot read the part
+	stored       state.Part   // content of the store as last read or written; the zero Part if the part is not stored
+	counterSince time.Time    // when this process first saw stored.Counter
+	stale        bool         // stored is out of date: another process has written the part
+	claim        *claimedPart // claim of this process; nil if there is none
+	losses       int          // number of claims of this process that were taken over
+	err          error        // why this process cannot read the part
 }
 
 // spreadClaims rotates the parts, so that processes begin with different parts.
@@ -69,18 +69,13 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 		}
 	}
 	for s.wantsMore() {
-		p := s.claimablePart()
-		if p == nil {
-			if wait := time.Until(s.nextList()); wait > 0 {
-				return wait, nil
-			}
-			if err := s.list(); err != nil {
-				return renewEvery, err
-			}
-			p = s.claimablePart()
+		p, err := s.findClaimable()
+		if err != nil {
+			return renewEvery, err
 		}
 		if p == nil {
-			return renewEvery, nil
+			s.logWaiting()
+			return time.Until(s.nextList()), nil
 		}
 		if err := s.claim(p); err != nil {
 			return renewEvery, err
@@ -94,6 +89,38 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 		return renewEvery, s.list()
 	}
 	return renewEvery, nil
+}
+
+// findClaimable returns a part that this process may claim; nil if there is none. It lists the parts again if the list
+// is old and has no such part.
+func (s *Source) findClaimable() (*part, error) {
+	p := s.claimablePart()
+	if p != nil || time.Until(s.nextList()) > 0 {
+		return p, nil
+	}
+	if err := s.list(); err != nil {
+		return nil, err
+	}
+	return s.claimablePart(), nil
+}
+
+// logWaiting logs once that this process reads nothing until it can take over the part of a process that is silent.
+func (s *Source) logWaiting() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waitLogged || s.removed || len(s.claimed) > 0 {
+		return
+	}
+	i := slices.IndexFunc(s.parts, func(p *part) bool {
+		return p.isWanted() && !s.isFree(p) && time.Since(p.counterSince) > s.options.ClaimTime/2
+	})
+	if i < 0 {
+		return
+	}
+	s.waitLogged = true
+	s.log.LogAttrs(s.ctx, slog.LevelWarn, "the owner of a part is silent: this process waits until it can take the part over",
+		slog.String("part", s.parts[i].ID), slog.String("owner", s.parts[i].stored.Owner),
+		slog.Duration("silent_for", time.Since(s.parts[i].counterSince)), slog.Duration("claim_time", s.options.ClaimTime))
 }
 
 // fewParts is the number of parts up to which all parts are listed often. One DynamoDB request returns that many.
@@ -130,29 +157,32 @@ func (s *Source) wantsMore() bool {
 func (s *Source) nextList() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.parts {
-		if p.stale {
-			return s.listedAt.Add(s.options.ClaimTime / 30)
-		}
+	if slices.ContainsFunc(s.parts, func(p *part) bool { return p.stale }) {
+		return s.listedAt.Add(s.options.ClaimTime / 30)
 	}
 	return s.listedAt.Add(s.options.ClaimTime / 3)
 }
 
-// claimablePart returns a part that this process may claim; nil if there is none. Such a part has no owner, or its
-// owner no longer renews its claim, or its owner is this process. This process may own a part without a claim if the
-// answer of an earlier write was lost.
+// claimablePart returns a part that this process may claim; nil if there is none.
 func (s *Source) claimablePart() *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.parts {
-		isWanted := p.claim == nil && !p.stale && p.err == nil && !p.stored.Done
-		isFree := p.stored.Owner == "" || p.stored.Owner == s.options.Owner ||
-			time.Since(p.counterSeen) >= s.options.ClaimTime
-		if isWanted && isFree {
-			return p
-		}
+	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.isWanted() && s.isFree(p) })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return s.parts[i]
+}
+
+// isWanted reports whether this process claims the part once it is free.
+func (p *part) isWanted() bool { return p.claim == nil && !p.stale && p.err == nil && !p.stored.Done }
+
+// isFree reports whether no other process reads the part.
+func (s *Source) isFree(p *part) bool {
+	hasOwner := p.stored.Owner != ""
+	isOwn := p.stored.Owner == s.options.Owner // without a claim, if the answer of an earlier write was lost
+	isSilent := time.Since(p.counterSince) >= s.options.ClaimTime
+	return !hasOwner || isOwn || isSilent || s.options.Alone // then the owner is a process that has ended
 }
 
 // list reads the stored parts, and updates the parts of this process from them.
@@ -173,19 +203,23 @@ func (s *Source) list() error {
 		p.stale = false // the list is new; a part that is not in it is not stored
 	}
 	for _, row := range stored {
-		p := s.byID[row.ID]
-		if p.claim != nil {
-			continue // the writes of this process are newer
-		}
-		if row.Counter != p.stored.Counter || row.Owner != p.stored.Owner {
-			p.counterSeen = now
-		}
-		p.stored = row
+		s.byID[row.ID].update(row, now)
 	}
 	if isFirst {
 		s.addParts(&s.startProgress)
 	}
 	return nil
+}
+
+// update notes the stored content of a part, as it was listed at the time now.
+func (p *part) update(stored state.Part, now time.Time) {
+	if p.claim != nil {
+		return // the writes of this process are newer
+	}
+	if stored.Counter != p.stored.Counter || stored.Owner != p.stored.Owner {
+		p.counterSince = now
+	}
+	p.stored = stored
 }
 
 // readStored reads the stored parts.

@@ -130,14 +130,14 @@ func (s *Source) takePage(c *claimedPart) *pipeline.Page {
 		page.Decode = func() (*record.Page, error) {
 			decoded, err := decode()
 			if decoded != nil {
-				returned.items.Store(int64(len(decoded.Changes) + len(decoded.Errors)))
-				s.lookForSelected(decoded)
+				returned.items.Store(int64(decoded.Len()))
+				s.noteSelected(decoded)
 			}
 			return decoded, err
 		}
 	} else {
-		returned.items.Store(int64(len(page.Changes) + len(page.Errors)))
-		s.lookForSelected(&page.Page)
+		returned.items.Store(int64(page.Len()))
+		s.noteSelected(&page.Page)
 	}
 	c.pages = append(c.pages, returned)
 	page.Partition = c.name

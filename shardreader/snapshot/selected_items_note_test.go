@@ -3,6 +3,8 @@ package snapshot_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -20,14 +22,29 @@ func (k onlyKey) Match(c *record.Change) (bool, error) {
 	return string(v.Raw()) == string(k), nil
 }
 
-// What one process has selected counts for the process that reads the rest.
-func TestSource_SelectsNothing(t *testing.T) {
-	for key, want := range map[string]bool{"a/0": false, "a/9": false, "a/10": false, "a/19": false, "b/0": true} {
+// selecting returns a selection for each key, which has the key as its name.
+func selecting(keys ...string) map[string]pipeline.Condition {
+	selections := make(map[string]pipeline.Condition)
+	for _, key := range keys {
+		selections[key] = onlyKey(key)
+	}
+	return selections
+}
+
+// What one process has selected counts for the process that reads the rest, for each selection alone.
+func TestSource_Unselected(t *testing.T) {
+	for _, keys := range [][]string{{"a/0"}, {"a/9"}, {"a/10"}, {"a/19"}, {"b/0"}, {"a/0", "a/19", "b/0", "b/1"}} {
+		var want []string
+		for _, key := range keys {
+			if strings.HasPrefix(key, "b") {
+				want = append(want, key)
+			}
+		}
 		synctest.Test(t, func(t *testing.T) {
 			w := &written{}
 			tab := &table{sizes: map[string]int{"a": 20}, page: 2, failAt: map[string]int{"a": 10}}
 			store := &partStore{written: w}
-			o := snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p1", Narrowing: onlyKey(key)}
+			o := snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p1", Selections: selecting(keys...)}
 			if err := run(t.Context(), t, newSource(t, o), w.sink(), pipeline.Batch{}); !errors.Is(err, errBroken) {
 				t.Fatal(err)
 			}
@@ -40,8 +57,8 @@ func TestSource_SelectsNothing(t *testing.T) {
 				if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
 					t.Fatal(err)
 				}
-				if got, err := src.SelectsNothing(t.Context()); got != want || err != nil {
-					t.Errorf("%s: %t, %v, want %t", key, got, err, want)
+				if got, err := src.Unselected(t.Context()); !slices.Equal(got, want) || err != nil {
+					t.Errorf("%s: %s, %v, want %s", keys, got, err, want)
 				}
 			}
 		})
@@ -72,24 +89,24 @@ func TestSource_SelectedNoteComesFirst(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tab := &table{sizes: map[string]int{"a": 20}, page: 2, failAt: map[string]int{"a": 10}}
 			store, w := &partStore{}, &written{}
-			killed := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: refusing{store, refuses}, Owner: "p1", Narrowing: onlyKey("a/3")})
+			killed := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: refusing{store, refuses}, Owner: "p1", Selections: selecting("a/3")})
 			if err := newPipeline(t, w.sink(), pipeline.Batch{}).Run(t.Context(), killed, killed); err == nil {
 				t.Fatal("the process ended well")
 			}
 			if err := killed.Close(t.Context()); !errors.Is(err, errNetwork) {
 				t.Fatal(err)
 			}
-			_, hasNote := store.parts["run.selected/note"]
+			_, hasNote := store.parts["run.selected/a/3"]
 			if stored := store.parts["a"].Items; stored > 2 || hasNote != (name == "position") || !w.has("a/9") {
 				t.Errorf("%s: stored %d, note %t", name, stored, hasNote)
 			}
 			tab.failAt = nil
-			src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p2", Narrowing: onlyKey("a/3")})
+			src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p2", Selections: selecting("a/3")})
 			if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := src.SelectsNothing(t.Context()); got || err != nil || !store.parts["a"].Done {
-				t.Errorf("%s: %t, %v", name, got, err)
+			if got, err := src.Unselected(t.Context()); len(got) > 0 || err != nil || !store.parts["a"].Done {
+				t.Errorf("%s: %s, %v", name, got, err)
 			}
 		})
 	}

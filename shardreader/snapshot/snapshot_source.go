@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -35,10 +34,13 @@ type SourceOptions struct {
 	// ClaimTime is the time after which a claim that is not renewed is taken over. All processes must have the same
 	// time. Default: 30s
 	ClaimTime time.Duration
-	// Narrowing selects the items that a filter of the pipeline lets through. Source reads all items, and only notes
-	// whether Narrowing selects any. Its method MayMatch, if it has one, says which undecodable records count as
-	// selected. Default: all items
-	Narrowing pipeline.Condition
+	// Alone means that no other process reads the snapshot, so this process takes over the parts of an ended process at
+	// once. Default: it waits for ClaimTime
+	Alone bool
+	// Selections are conditions by name, such as the name of the sink that takes the items. Source reads all items, and
+	// only notes which of the conditions select any (see [Source.Unselected]). A method MayMatch of a condition says which
+	// undecodable records count as selected. Default: nothing is noted
+	Selections map[string]pipeline.Condition
 	// Throttle blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
 	Throttle func(ctx context.Context)
 	Logger   *slog.Logger // Default: discards
@@ -59,13 +61,13 @@ type Source struct {
 	wakeClaims chan struct{} // wakes claimParts, because a part may be claimed
 	changed    chan struct{} // wakes Read after a change
 
-	hasSelected atomic.Bool // this process has read an item that Narrowing selects
-	noteStored  atomic.Bool // storeSelected has stored the note of this
+	selections []*selection // SourceOptions.Selections, sorted by name
 
 	mu            sync.Mutex
 	control       pipeline.Control
 	started       bool
 	leaving       bool           // no more parts are claimed
+	waitLogged    bool           // logWaiting has logged
 	fatal         error          // error that ends Read; nil if there is none
 	claimed       []*claimedPart // claimed parts that are not gone
 	lastIndex     int            // index in claimed of the part whose page came last
@@ -106,7 +108,7 @@ func NewSource(o SourceOptions) (*Source, error) {
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	s := &Source{
 		options: o, log: o.Logger.With(slog.String("backfill", o.Run)), byID: make(map[string]*part),
-		wakeClaims: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+		wakeClaims: make(chan struct{}, 1), changed: make(chan struct{}, 1), selections: newSelections(o.Selections),
 	}
 	for _, p := range o.Snapshot.Parts() {
 		if s.byID[p.ID] != nil || p.ID == "" {

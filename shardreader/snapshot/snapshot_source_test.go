@@ -1,10 +1,12 @@
 package snapshot_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -270,19 +272,25 @@ func TestSource_RemovedByAnother(t *testing.T) {
 	})
 }
 
-// A part is taken over once its owner is silent for the claim time, and not before.
+// A part is taken over once its owner is silent for the claim time, and not before. Meanwhile the log says, once, why
+// nothing is read.
 func TestSource_TakesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &written{}
 		tab := &table{sizes: map[string]int{"a": 10}, page: 5}
 		store := &partStore{parts: map[string]state.Part{"a": {Run: "run", ID: "a", Owner: "dead", Counter: 7, Position: "5", Items: 5}}}
-		src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p1", ClaimTime: 30 * time.Second})
+		var said bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&said, nil))
+		src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p1", ClaimTime: 30 * time.Second, Logger: log})
 		begun := time.Now()
 		if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
 			t.Fatal(err)
 		}
 		if d := time.Since(begun); d < 30*time.Second || d > 45*time.Second || len(w.keys) != 5 {
 			t.Errorf("%v, %v", d, w.keys)
+		}
+		if strings.Count(said.String(), `part=a owner=dead silent_for=`) != 1 {
+			t.Errorf("it logs %s", said.String())
 		}
 	})
 }
@@ -567,4 +575,21 @@ func TestSource_AConnectionThatBreaksEndsNoPart(t *testing.T) {
 	if store.parts["a"].Done {
 		t.Error("the part is stored as done")
 	}
+}
+
+// A process that reads alone takes over the part of an ended process at once.
+func TestSource_Alone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &written{}
+		tab := &table{sizes: map[string]int{"a": 10}, page: 5}
+		store := &partStore{parts: map[string]state.Part{"a": {Run: "run", ID: "a", Owner: "dead", Counter: 7, Position: "5", Items: 5}}}
+		src := newSource(t, snapshot.SourceOptions{Snapshot: tab, Backfills: store, Owner: "p1", Alone: true})
+		begun := time.Now()
+		if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(begun); d > time.Second || len(w.keys) != 5 {
+			t.Errorf("%v, %v", d, w.keys)
+		}
+	})
 }

@@ -6,12 +6,18 @@
 // {@version}.
 //
 // Neither layout overwrites an object that is intact. The same batch makes the same objects, and an object that already
-// exists counts as success. If the existing object of a log lacks the lines whose digest is in its name, the sink
-// replaces it (putOrRestore). Several objects may contain the same version of an item; [Read] returns it once.
+// exists counts as success. Several objects may contain the same version of an item; [Read] returns it once.
 //
 // In the layout PerItem with a template without {@version}, an object holds the newest change of its item
 // (newest_per_item.go). A newer change replaces the object, on the condition that the object did not change after it
 // was described. An object of another item is never replaced.
+//
+// An object that was cut or damaged is never taken for a whole one. A reader recognizes lines by the trailer of their
+// compression, Parquet by its footer at the end, and an object of one change by its JSON, which must be closed. It then
+// fails with the name of the object. A sink that finds its object already there compares size and checksum, and reads
+// the object if they differ. An object of a log is whole if it has the lines whose digest is in its name (verifyLog),
+// and an object of one change if it can be parsed. A sink replaces an object of its own that is not whole
+// (replaceDamaged).
 //
 // With [DynamoDBJSON] a line is the record itself, and a Parquet row can be turned back into a record. So an archive
 // can be replayed like the stream that it came from, unless it has only the newest change of each item.
@@ -99,7 +105,7 @@ type RollLimits struct {
 type Sink struct {
 	o            Options  // with its defaults
 	newestOnly   bool     // o.Key has no version: an object has the newest change of its item
-	replacer     Replacer // o.Store, if newestOnly
+	replacer     Replacer // o.Store; nil if it cannot replace objects
 	splitByTable bool     // tags name the table, so all changes of an object belong to one table
 	compressors  compressorPool
 	recent       putCache
@@ -131,6 +137,7 @@ func New(o Options) (*Sink, error) {
 	}
 	s := &Sink{o: o, compressors: compressorPool{format: o.Format}}
 	s.newestOnly = o.Layout == PerItem && !o.Key.HasVersion()
+	s.replacer, _ = o.Store.(Replacer)
 	namesErr := errors.Join(s.checkNames(), s.checkNewest())
 	if err := cmp.Or(namesErr, checkTags(o.Tags, o.Layout), checkColumns(o.Columns)); err != nil {
 		return nil, err

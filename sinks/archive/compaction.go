@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/archive/internal/columnar"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 )
 
 // Remover is a store that can remove objects.
@@ -197,7 +198,7 @@ func (c *compaction) mergeableSets(ctx context.Context, infos []Info) ([]*object
 	tagger, hasTags := c.o.Store.(Tagger)
 	f, _ := formatOf(infos[0].Name)
 	tags, schemas := make([][]Tag, len(infos)), make([]parquetSchema, len(infos))
-	errs := parallel.Each(len(infos), loaders, func(i int) error {
+	failures := parallel.Each(len(infos), loaders, func(i int) error {
 		var tagErr, schemaErr error
 		if hasTags {
 			tags[i], tagErr = tagger.Tags(ctx, infos[i].Name)
@@ -207,7 +208,7 @@ func (c *compaction) mergeableSets(ctx context.Context, infos []Info) ([]*object
 		}
 		return errors.Join(tagErr, schemaErr)
 	})
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(failures...); err != nil {
 		return nil, err
 	}
 	var sets []*objectSet
@@ -228,19 +229,15 @@ func (c *compaction) mergeSet(ctx context.Context, set *objectSet) error {
 		c.progress.addMerged(set, 0)
 		return nil
 	}
-	large, digest, err := c.largeObject(ctx, set)
+	large, err := c.largeObject(ctx, set)
 	if err != nil {
 		return err
 	}
-	if err := putOrRestore(ctx, c.o.Store, large); err != nil {
+	if err := putOrRestore(ctx, c.o.Store, large, "compact again: nothing was removed"); err != nil {
 		return err
 	}
-	stored, err := storedDigest(ctx, c.o.Store, large.Name)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(stored, digest) {
-		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", large.Name)
+	if err := verifyLog(ctx, c.o.Store, large.Name); err != nil {
+		return fmt.Errorf("%w: nothing was removed", err)
 	}
 	var names []string
 	for _, info := range set.infos {
@@ -269,7 +266,6 @@ func (p *CompactProgress) addMerged(set *objectSet, size int64) {
 type lineWriter interface {
 	add(line []byte, v record.Version) error
 	finish(o *Object, folder string) error
-	sum() []byte
 }
 
 // newBody returns an empty object for the lines of the set.
@@ -283,57 +279,50 @@ func (s *objectSet) newBody() (lineWriter, error) {
 	return newJSONLBody(&compressorPool{format: f})
 }
 
-// largeObject returns an object that has every line of the set once, and the digest of its lines.
-func (c *compaction) largeObject(ctx context.Context, set *objectSet) (o Object, digest []byte, err error) {
+// largeObject returns an object that has every line of the set once.
+func (c *compaction) largeObject(ctx context.Context, set *objectSet) (o Object, err error) {
 	body, err := set.newBody()
 	if err != nil {
-		return Object{}, nil, err
-	}
-	infos := func(yield func(Info, error) bool) {
-		for _, info := range set.infos {
-			if !yield(info, nil) {
-				return
-			}
-		}
+		return Object{}, err
 	}
 	read := ReadOptions{TableInKey: c.o.TableInKey, rows: true}
-	for same, err := range readGroups(ctx, c.o.Store, read, iter.Seq2[Info, error](infos)) {
+	for same, err := range readGroups(ctx, c.o.Store, read, seq.Of(set.infos, nil)) {
 		if err != nil {
-			return Object{}, nil, err
+			return Object{}, err
 		}
 		// One version may have several different lines. The Streams API and Lambda send different bytes, and the format
 		// or the mask may have changed. Only equal lines are merged.
 		slices.SortFunc(same, func(a, b Entry) int { return bytes.Compare(a.Line, b.Line) })
 		for _, e := range slices.CompactFunc(same, func(a, b Entry) bool { return bytes.Equal(a.Line, b.Line) }) {
 			if err := body.add(e.Line, e.Version); err != nil {
-				return Object{}, nil, err
+				return Object{}, err
 			}
 		}
 	}
 	o.Tags = set.tags
-	err = body.finish(&o, c.folder)
-	return o, body.sum(), err
+	return o, body.finish(&o, c.folder)
 }
 
-// storedDigest reads an object back, and returns the digest of its lines or rows.
-func storedDigest(ctx context.Context, s Store, name string) ([]byte, error) {
+// verifyLog reads an object of a log to its end. It returns an error if the object does not have the lines or rows
+// whose digest is in its name.
+func verifyLog(ctx context.Context, s Store, name string) error {
 	f, _ := formatOf(name)
+	readDigest := linesDigest
 	if f == Parquet {
-		return rowsDigest(ctx, s, name)
+		readDigest = rowsDigest
 	}
-	return linesDigest(ctx, s, name, f)
+	digest, err := readDigest(ctx, s, name)
+	if err == nil && !strings.HasSuffix(name, nameEnd(digest, f)) {
+		err = errs.Errorf("archive: %s: it does not have the lines whose digest is in its name", name)
+	}
+	return err
 }
 
 // linesDigest reads an object of lines back, and returns the digest of its lines.
-func linesDigest(ctx context.Context, s Store, name string, f Format) (digest []byte, err error) {
-	body, err := s.Get(ctx, name)
+func linesDigest(ctx context.Context, s Store, name string) (digest []byte, err error) {
+	lines, err := openLines(ctx, s, name)
 	if err != nil {
 		return nil, err
-	}
-	defer func() { err = errors.Join(err, body.Close()) }()
-	lines, err := decompress(f, body)
-	if err != nil {
-		return nil, fmt.Errorf("archive: %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, lines.Close()) }()
 	sum := sha256.New()

@@ -58,9 +58,6 @@ func newJSONLBody(pool *compressorPool) (*jsonlBody, error) {
 	return b, nil
 }
 
-// sum returns the digest of the lines so far.
-func (b *jsonlBody) sum() []byte { return b.digest.Sum(nil) }
-
 var newline = []byte{'\n'}
 
 // add appends a line. line has no line feed.

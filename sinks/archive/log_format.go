@@ -83,15 +83,3 @@ func (p *compressorPool) get(out io.Writer) (compressor, error) {
 }
 
 func (p *compressorPool) put(c compressor) { p.pool.Put(c) }
-
-// decompress returns a reader of the decompressed lines of an object.
-func decompress(f Format, r io.Reader) (io.ReadCloser, error) {
-	if f == JSONLGzip {
-		return gzip.NewReader(r)
-	}
-	z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-	if err != nil {
-		return nil, err
-	}
-	return z.IOReadCloser(), nil
-}

@@ -5,16 +5,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 )
@@ -45,8 +43,9 @@ func (s *Sink) groupOf(d *pipeline.Delivery, put *Put) objectGroup {
 }
 
 // putOrRestore writes an object whose name has a digest of its lines. So an existing object of this name has the same
-// lines, and counts as success. If the existing object is damaged, putOrRestore replaces it.
-func putOrRestore(ctx context.Context, store Store, o Object) error {
+// lines, and counts as success. If the existing object is damaged, putOrRestore replaces it. If the server cannot, the
+// error tells the user to remove the object and then to do what next says.
+func putOrRestore(ctx context.Context, store Store, o Object, next redact.Safe) error {
 	err := store.Put(ctx, o)
 	if !errors.Is(err, ErrExists) {
 		return err
@@ -57,7 +56,9 @@ func putOrRestore(ctx context.Context, store Store, o Object) error {
 	}
 	stored, err := replacer.Describe(ctx, o.Name)
 	if err == nil && !stored.isBody(o.Body) {
-		err = replaceDamaged(ctx, store, replacer, o, stored)
+		// Another version of the program may compress the same lines to other bytes. Such an object stays as it is, with
+		// its age and storage class.
+		err = replaceDamaged(ctx, replacer, o, stored, verifyLog(ctx, store, o.Name), next)
 	}
 	if isOvertaken(err) {
 		return overtaken(o.Name, 1)
@@ -79,31 +80,33 @@ func (s *Stored) isBody(body []byte) bool {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// replaceDamaged replaces the stored object of a log by o, unless the stored object has its lines. Another version of
-// the program may compress the same lines to other bytes. Such an object stays as it is, with its age and storage
-// class.
-func replaceDamaged(ctx context.Context, store Store, replacer Replacer, o Object, stored Stored) error {
-	damaged, err := isDamaged(ctx, store, o.Name)
-	if err != nil || !damaged {
+// redriveNext is what the user must do after removing an object whose changes are dead letters.
+const redriveNext = redact.Safe("redrive the dead letters of its changes")
+
+// replaceDamaged replaces a stored object by o if readErr, the error of reading the stored object, means that it is
+// damaged.
+func replaceDamaged(
+	ctx context.Context, replacer Replacer, o Object, stored Stored, readErr error, next redact.Safe,
+) error {
+	if damaged, err := isDamaged(ctx, readErr); err != nil || !damaged {
 		return err
 	}
-	err = replacer.Replace(ctx, o, stored)
+	err := replacer.Replace(ctx, o, stored)
 	if errors.Is(err, ErrNoConditions) {
 		// This error is not fatal, since all other objects can still be written. It is no success either, since the
-		// archive does not have these changes. So they become dead letters.
+		// archive does not have these changes.
 		return errs.Errorf("archive: the object %s is damaged, and this server cannot replace it: remove the object, and "+
-			"then redrive the dead letters of its changes", o.Name)
+			"then %s", o.Name, next)
 	}
 	return err
 }
 
-// isDamaged reads an object of a log, and reports whether it lacks the lines whose digest is in its name. An object
-// that must be restored first counts as undamaged.
-func isDamaged(ctx context.Context, store Store, name string) (bool, error) {
-	digest, err := storedDigest(ctx, store, name)
+// isDamaged reports whether err, the error of reading an object, means that the object is damaged. If the object could
+// not be read for another reason, isDamaged returns the error. An object that must be restored first counts as
+// undamaged.
+func isDamaged(ctx context.Context, err error) (bool, error) {
 	if err == nil {
-		f, _ := formatOf(name)
-		return !strings.HasSuffix(name, nameEnd(digest, f)), nil
+		return false, nil
 	}
 	if ctx.Err() != nil {
 		return false, pipeline.Transient(context.Cause(ctx))
@@ -134,7 +137,7 @@ func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 	for _, group := range order {
 		o, err := s.buildObject(group.folder, ds, groups[group])
 		if err == nil {
-			err = putOrRestore(ctx, s.o.Store, o)
+			err = putOrRestore(ctx, s.o.Store, o, redriveNext)
 		}
 		if err != nil {
 			for _, i := range groups[group] {
@@ -238,52 +241,46 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	err = s.o.Store.Put(ctx, Object{Name: put.Name, Body: append(line, '\n'), ContentType: "application/json",
-		Tags: put.Tags, Identity: changeDigest(d.Change)})
+	o := Object{Name: put.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: put.Tags,
+		Identity: changeDigest(d.Change)}
+	err = s.o.Store.Put(ctx, o)
 	if !errors.Is(err, ErrExists) {
 		return err
 	}
-	return s.checkSame(ctx, put.Name, d.Change)
+	if err = s.checkSame(ctx, o, d.Change); isOvertaken(err) {
+		return overtaken(o.Name, 1)
+	}
+	return err
 }
 
 // checkSame returns an error if the existing object is not the same change. The bytes of the same change may differ,
-// since the Streams API and Lambda write a record differently.
-func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) error {
-	if describer, ok := s.o.Store.(Describer); ok {
-		described, err := describer.Describe(ctx, name)
-		if err != nil || described.Identity == changeDigest(c) {
-			return err
-		}
-		if described.Identity != "" {
-			return errs.Errorf(
-				"archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
-		}
-	}
-
-	r, err := s.o.Store.Get(ctx, name)
+// since the Streams API and Lambda write a record differently. If the object is the same change and is damaged,
+// checkSame replaces it.
+func (s *Sink) checkSame(ctx context.Context, o Object, c *record.Change) error {
+	described, err := s.describe(ctx, o.Name)
 	if err != nil {
 		return err
 	}
-	body, err := bounded.ReadAll(r, bounded.Object)
-	if err := errors.Join(err, r.Close()); err != nil {
-		return pipeline.Transient(fmt.Errorf("archive: read %s: %w", name, err))
+	hasIdentity := described.Identity != ""
+	switch {
+	case hasIdentity && described.Identity != o.Identity:
+		return errs.Errorf(
+			"archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", o.Name, c.Version, c.Key)
+	case (hasIdentity || described.Content != nil) && described.isBody(o.Body):
+		return nil
 	}
-	stored, err := parseLine(bytes.TrimSpace(body), hasTable(c.Key))
+	stored, err := readItem(ctx, s.o.Store, o.Name, hasTable(c.Key))
 	if err != nil {
-		return fmt.Errorf("archive: %s: %w", name, err)
+		return s.replaceUnreadable(ctx, o, described, err)
 	}
-	storedIdentity := stored.Version.String()
-	if stored.Version.Kinesis() {
-		eventID, err := stored.eventID(hasTable(c.Key))
-		if err != nil {
-			return err
-		}
-		storedIdentity = versionIdentity(&record.Change{Version: stored.Version, EventID: eventID})
+	identity, err := stored.versionIdentity(hasTable(c.Key))
+	if err != nil {
+		return err
 	}
-	if stored.Key != c.Key || storedIdentity != versionIdentity(c) {
+	if stored.Key != c.Key || identity != versionIdentity(c) {
 		return errs.Errorf(
 			"archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
-			name, stored.Version, stored.Key, c.Version, c.Key)
+			o.Name, stored.Version, stored.Key, c.Version, c.Key)
 	}
 	return nil
 }
@@ -291,4 +288,28 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) err
 // changeDigest returns a digest of the key and the version of a change.
 func changeDigest(c *record.Change) string {
 	return digest(string(c.Key) + "\x00" + versionIdentity(c))
+}
+
+// describe returns what the store knows of an object without reading it; zero if the store cannot describe objects.
+func (s *Sink) describe(ctx context.Context, name string) (Stored, error) {
+	if describer, ok := s.o.Store.(Describer); ok {
+		return describer.Describe(ctx, name)
+	}
+	return Stored{}, nil
+}
+
+// replaceUnreadable replaces a stored object by o, if what is stored shows that it was o. Otherwise it returns readErr,
+// the error of reading the object.
+func (s *Sink) replaceUnreadable(ctx context.Context, o Object, stored Stored, readErr error) error {
+	wasSame := stored.Identity != "" || isUnfinished(stored.Content, o.Body)
+	if s.replacer == nil || !wasSame {
+		return readErr
+	}
+	return replaceDamaged(ctx, s.replacer, o, stored, readErr, redriveNext)
+}
+
+// isUnfinished reports whether content may be what a crash left of a file with the given body: its start, or zero
+// bytes. content is nil if it is unknown.
+func isUnfinished(content, body []byte) bool {
+	return content != nil && (bytes.HasPrefix(body, content) || len(bytes.Trim(content, "\x00")) == 0)
 }

@@ -57,8 +57,6 @@ func (b *rowsBody) add(line []byte, v record.Version) error {
 	return nil
 }
 
-func (b *rowsBody) sum() []byte { return b.writer.Digest() }
-
 // rowsDigest reads an object back, and returns the digest of its rows.
 func rowsDigest(ctx context.Context, s Store, name string) (digest []byte, err error) {
 	r, err := openParquet(ctx, s, name, false)

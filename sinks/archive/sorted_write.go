@@ -32,11 +32,14 @@ type sortedObject struct {
 	version record.Version
 }
 
-// WriteSorted writes the same objects as Write. The caller must pass the changes in the order of key and version. It
-// returns errors.ErrUnsupported with PerItem.
-func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery, error]) error {
+// WriteSorted writes the same objects as Write, and returns the number of changes that repeat the change before them.
+// The caller must pass the changes in the order of key and version. With PerItem, WriteSorted returns
+// errors.ErrUnsupported.
+func (s *Sink) WriteSorted(
+	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error],
+) (coalesced int, err error) {
 	if s.o.Layout == PerItem {
-		return errors.ErrUnsupported
+		return 0, errors.ErrUnsupported
 	}
 	written := make(map[objectGroup]bool)
 	for range maxPasses {
@@ -47,14 +50,15 @@ func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery
 				err = pass.add(d)
 			}
 			if err != nil {
-				return err
+				return 0, err
 			}
 		}
+		coalesced += pass.coalesced
 		if err := pass.write(ctx); err != nil || len(pass.postponed) == 0 {
-			return err
+			return coalesced, err
 		}
 	}
-	return errTooManyGroups
+	return 0, errTooManyGroups
 }
 
 // sortedPass is one pass over sorted changes. It builds the objects of up to maxOpenObjects groups.
@@ -64,6 +68,7 @@ type sortedPass struct {
 	open      map[objectGroup]*sortedObject
 	order     []objectGroup        // open groups in the order of their first changes
 	postponed map[objectGroup]bool // groups for a later pass
+	coalesced int                  // changes that repeat the change before them
 }
 
 // add adds a change to the object of its group, unless the group belongs to another pass.
@@ -80,23 +85,22 @@ func (p *sortedPass) add(d *pipeline.Delivery) error {
 		return nil
 	}
 	o := p.open[group]
-	if o == nil && len(p.open) == maxOpenObjects {
+	switch {
+	case o == nil && len(p.open) == maxOpenObjects:
 		p.postponed[group] = true
 		if len(p.postponed) > (maxPasses-1)*maxOpenObjects {
 			return errTooManyGroups
 		}
 		return nil
-	}
-
-	if o == nil {
+	case o == nil:
 		var err error
 		if o, err = p.sink.openSorted(d); err != nil {
 			return err
 		}
 		p.open[group] = o
 		p.order = append(p.order, group)
-	} else if o.key == d.Change.Key && o.version == d.Change.Version {
-		d.Outcome = pipeline.Coalesced
+	case o.key == d.Change.Key && o.version == d.Change.Version:
+		p.coalesced++
 		return nil
 	}
 	o.key, o.version = d.Change.Key, d.Change.Version
@@ -110,7 +114,7 @@ func (p *sortedPass) write(ctx context.Context) error {
 		if err := o.finish(&o.Object, group.folder); err != nil {
 			return err
 		}
-		if err := putOrRestore(ctx, p.sink.o.Store, o.Object); err != nil {
+		if err := putOrRestore(ctx, p.sink.o.Store, o.Object, redriveNext); err != nil {
 			return err
 		}
 		delete(p.open, group)

@@ -25,32 +25,33 @@ type Sink interface {
 	StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error]
 
 	// Compare reads the stored entries at the required places of an item and at the given places, and compares them
-	// with the required entries. c is the item as for ExpectedEntries, or its REMOVE without images, or nil if the item
-	// of the places is unknown. Of each element of places, Compare uses only Kind and Place.
+	// with the required entries. known is nil if the item of the places is unknown. Of each element of places, Compare
+	// uses only Kind and Place.
 	//
 	// Compare returns one finding for each entry, also for an equal entry. If the item cannot be compared, it returns
 	// one finding with the verdict Skipped or Held and without a Place. If the Version of a finding differs from an
 	// earlier finding of the same place, the place changed in between.
-	Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error)
+	Compare(ctx context.Context, known *ItemState, places []Entry) ([]Finding, error)
 
 	// Note returns a text for people: why an item has no place in the sink, or which of its places Compare does not
-	// search. It returns "" if Compare searches all places. c is as for Compare, but not nil. Note makes no calls.
+	// search. It returns "" if Compare searches all places. c is the item as a SNAPSHOT, or its REMOVE. Note makes no
+	// calls.
 	Note(c *record.Change) string
 
 	// Repair writes the required entry at the place of a finding, if the stored entry still has the version of the
 	// finding. The repaired entry keeps that version, so a later change of the stream wins over it, and a second repair
 	// does nothing. Concurrent repairs that write the same row or group take turns. The caller makes the repairs of one
 	// item one after the other.
-	Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error)
+	Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error)
 }
 
 // GroupSink is implemented by the sinks of aggregates. The required content of a group is the sum of its contributions.
 type GroupSink interface {
 	Sink
 
-	// FindShares reads the groups that an item should count in. It reports an existing group as Equal without comparing
+	// FindGroups reads the groups that an item should count in. It reports an existing group as Equal without comparing
 	// its values, since other items may count in the group, too.
-	FindShares(ctx context.Context, c *record.Change) ([]Finding, error)
+	FindGroups(ctx context.Context, c *record.Change) ([]Finding, error)
 
 	// CompareGroups compares the groups at places with the sums of their contributions. It reads all contributions
 	// once. A group that changed meanwhile gets the verdict Busy.
@@ -108,8 +109,7 @@ type Finding struct {
 	Reason      string         `json:"why,omitempty"`     // reason of Held or Skipped
 	Command     string         `json:"command,omitempty"` // the command that repairs the cause of Held
 	Waiting     []WaitingClaim `json:"-"`                 // claims that wait for the row
-	// Unread means that the sink has, or may have, a newer change of the item than the saved records: see
-	// Options.SavedRecords.
+	// Unread means that the sink may have a change that the state of the item does not have: see ItemState.MayLack.
 	Unread bool `json:"-"`
 
 	hasOtherVersion bool // Version belongs to another sink or to another item
@@ -150,12 +150,7 @@ type Options struct {
 	CommandFlags string
 	// AllowUnfilled means that Open also opens sinks that wait for their backfill or are being filled. Default: Open
 	// returns an error for these sinks.
-	AllowUnfilled bool
-	// SavedRecords means that an item is its last state in saved records or in a snapshot. Both may lack a newer change
-	// of the item that a sink has. Then the differences of the item in that sink are Skipped. A snapshot does not show
-	// whether it has a change of the stream, so each change of the stream counts as newer. Default: an item is as in the
-	// table.
-	SavedRecords     bool
+	AllowUnfilled    bool
 	DryRun           bool // Repair writes nothing, and returns the write that it would make
 	GroupConcurrency int  // groups that RepairGroups repairs concurrently. Default: 16
 

@@ -29,8 +29,9 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	if err != nil {
 		return nil, err
 	}
+	hasState := stateStore != nil // without a state there are no records of outputs
 	var births map[string]string
-	if stateStore != nil {
+	if hasState {
 		if births, err = sinks.Births(ctx, cfg, stateStore); err != nil {
 			return nil, fmt.Errorf("births: %w", err)
 		}
@@ -44,8 +45,8 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	for i, spec := range specs {
 		birth := births[spec.Name]
 		b := base{
-			cfg: cfg, spec: spec, birth: birth, neverStarted: stateStore != nil && birth == "",
-			mask: m, heldKeys: held, savedRecords: o.SavedRecords, dryRun: o.DryRun,
+			cfg: cfg, spec: spec, birth: birth, neverStarted: hasState && birth == "",
+			mask: m, heldKeys: held, dryRun: o.DryRun,
 			repairQueue:      new(rowqueue.Queue[state.Row]),
 			groupConcurrency: cmp.Or(o.GroupConcurrency, defaultGroupConcurrency),
 			filters:          sinks.OnlyFilters(o.Extensions...),
@@ -54,7 +55,7 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, spec.Line, spec.Name, err)
 		}
 	}
-	if stateStore != nil && !o.AllowUnfilled { // without a state store there are no records of outputs
+	if hasState && !o.AllowUnfilled {
 		if err := checkOutputs(ctx, cfg, stores, specs); err != nil {
 			return nil, err
 		}
@@ -77,8 +78,7 @@ func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 		name := redact.Safe(c.Sink)
 		switch stage := c.Birth.Stage; {
 		case stage == state.Waiting || stage == state.Filling:
-			return errs.Errorf("the sink %s is %s: fill it first, with tablewake backfill --sink %s", name, redact.Safe(stage),
-				name)
+			return errs.Errorf("the sink %s is %s: %s", name, redact.Safe(stage), redact.Safe(stage.FillHint(c.Sink)))
 		case c.Kind == sinks.Added:
 			return errs.Errorf("the sink %s has never started: there is nothing to compare; tablewake plan says what it needs",
 				name)
@@ -140,17 +140,21 @@ func SelectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
 		}
 	}
 	for _, name := range names {
-		if _, known := cfg.Sink(name); known {
-			continue
+		if _, known := cfg.Sink(name); !known {
+			return nil, unknownSinkError(cfg, name)
 		}
-		var existing []string
-		for _, s := range cfg.Sinks {
-			existing = append(existing, s.Name)
-		}
-		return nil, errs.Errorf("no sink is named %q: the file has %s", name, redact.Safe(strings.Join(existing, ", ")))
 	}
 	if len(specs) == 0 {
 		return nil, errs.New("the file has no view, aggregate or search sink to compare")
 	}
 	return specs, nil
+}
+
+// unknownSinkError returns the error of a name that no sink of the file has.
+func unknownSinkError(cfg *config.Config, name string) error {
+	var existing []string
+	for _, s := range cfg.Sinks {
+		existing = append(existing, s.Name)
+	}
+	return errs.Errorf("no sink is named %q: the file has %s", name, redact.Safe(strings.Join(existing, ", ")))
 }

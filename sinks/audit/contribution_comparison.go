@@ -124,17 +124,18 @@ func (s *groupSink) appendShares(dst []Entry, d *digester, c *state.ItemContribu
 }
 
 // Compare compares the contribution of an item. It ignores groups in places, because CompareGroups compares groups.
-func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+func (s *groupSink) Compare(ctx context.Context, known *ItemState, places []Entry) ([]Finding, error) {
+	c := known.change()
 	if c == nil {
 		return nil, nil
 	}
 	ops, err := s.opsOf(c)
 	if err != nil {
-		return s.unplannable(ctx, c, err)
+		return s.unplannable(ctx, known, err)
 	}
 	want, err := plannedShares(ops)
 	if err != nil {
-		return s.unplannable(ctx, c, err)
+		return s.unplannable(ctx, known, err)
 	}
 	isFiltered := len(ops) == 0 // a filter drops the item
 	isStored := slices.ContainsFunc(places, func(e Entry) bool { return e.Kind == Contribution })
@@ -145,11 +146,11 @@ func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entr
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	return s.completeFindings(ctx, c, []Finding{f})
+	return s.completeFindings(ctx, known, []Finding{f})
 }
 
-// FindShares reads the groups that an item should count in.
-func (s *groupSink) FindShares(ctx context.Context, c *record.Change) ([]Finding, error) {
+// FindGroups reads the groups that an item should count in.
+func (s *groupSink) FindGroups(ctx context.Context, c *record.Change) ([]Finding, error) {
 	ops, err := s.opsOf(c)
 	if err != nil {
 		return nil, nil //nolint:nilerr // Compare reports the error

@@ -173,22 +173,22 @@ type plannedDocument struct {
 func (p *plannedDocument) place() string { return documentPlace(p.index, p.routing, p.id) }
 
 // Compare compares the documents of an item with the plan.
-func (s *documentSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+func (s *documentSink) Compare(ctx context.Context, known *ItemState, places []Entry) ([]Finding, error) {
+	c := known.change()
 	docs, err := s.plannedDocuments(c)
 	if err != nil {
-		return s.unplannable(ctx, c, err)
+		return s.unplannable(ctx, known, err)
 	}
 	for _, e := range places {
 		isPlanned := func(d plannedDocument) bool { return d.place() == e.Place }
 		if e.Kind != Document || slices.ContainsFunc(docs, isPlanned) {
 			continue
 		}
-		index, routing, id, err := parseDocumentPlace(e.Place)
+		unplanned, err := s.unplannedDocument(e.Place)
 		if err != nil {
 			return nil, err
 		}
-		placeText := s.mask.Text(index + "/" + id) // the name of the index may have a sensitive value, too
-		docs = append(docs, plannedDocument{index: index, routing: routing, id: id, placeText: placeText})
+		docs = append(docs, unplanned)
 	}
 	findings := make([]Finding, len(docs))
 	for i := range docs {
@@ -196,7 +196,14 @@ func (s *documentSink) Compare(ctx context.Context, c *record.Change, places []E
 			return nil, fmt.Errorf("%s: document %s: %w", s.spec.Name, docs[i].placeText, err)
 		}
 	}
-	return s.completeFindings(ctx, c, findings)
+	return s.completeFindings(ctx, known, findings)
+}
+
+// unplannedDocument returns the document at a place that no plan names.
+func (s *documentSink) unplannedDocument(place string) (d plannedDocument, err error) {
+	d.index, d.routing, d.id, err = parseDocumentPlace(place)
+	d.placeText = s.mask.Text(d.index + "/" + d.id) // the name of the index may have a sensitive value, too
+	return d, err
 }
 
 // plannedDocuments returns the documents that the plans of an item name; none if c is nil.

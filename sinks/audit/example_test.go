@@ -58,7 +58,7 @@ func repairItem(ctx context.Context, dir string) (err error) {
 		DecoderOptions: record.DecoderOptions{Table: "shop", EpochZero: true}, Keys: []string{"PK"},
 	}).DecodeLines([]byte(`{"Item":{"PK":{"S":"O1"},"Status":{"S":"paid"},"Total":{"N":"12.50"}}}`))
 
-	sink, order := opened[0], &items.Changes[0]
+	sink, order := opened[0], &audit.ItemState{Change: items.Changes[0]}
 	for range 2 {
 		findings, err := sink.Compare(ctx, order, nil)
 		if err != nil {

@@ -131,10 +131,11 @@ func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.
 
 // Compare compares the contribution of an item, and its rows. It compares each row that is planned, that the stored
 // contribution has, or that places name.
-func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+func (s *itemRowsSink) Compare(ctx context.Context, known *ItemState, places []Entry) ([]Finding, error) {
+	c := known.change()
 	plan, err := s.planItem(c)
 	if err != nil {
-		return s.unplannable(ctx, c, err)
+		return s.unplannable(ctx, known, err)
 	}
 	if plan.op == nil && len(places) == 0 {
 		return nil, nil // a filter drops the item
@@ -147,7 +148,7 @@ func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []E
 		return compared.rowFindings, nil
 	}
 	findings := slices.Concat([]Finding{s.compareContribution(c, &compared)}, compared.rowFindings)
-	return s.completeFindings(ctx, c, findings)
+	return s.completeFindings(ctx, known, findings)
 }
 
 // comparedItem has the plan of an item, and what is stored for the item.
@@ -263,8 +264,9 @@ func (s *itemRowsSink) rowDifferences(c *record.Change, compared *comparedItem, 
 
 // Repair writes the contribution of an item and all its rows that differ. It uses one transaction if the writes fit
 // into one.
-func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
-	_, done, err := s.compareAgain(ctx, s, c, &f)
+func (s *itemRowsSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error) {
+	c := known.change()
+	_, done, err := s.compareAgain(ctx, s, known, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}

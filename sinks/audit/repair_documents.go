@@ -10,8 +10,8 @@ import (
 )
 
 // Repair writes the document of a finding. If the document should not exist, it writes a tombstone.
-func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
-	present, done, err := s.compareAgain(ctx, s, c, &f)
+func (s *documentSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error) {
+	present, done, err := s.compareAgain(ctx, s, known, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
@@ -30,7 +30,7 @@ func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	mutation := search.Tombstone(s.cfg.Name, s.birth, index, id, routing, stored.Version)
 	writeText := "tombstone document " + present.PlaceText
 	if present.Expected {
-		planned, err := s.plannedMutation(c, f.Place)
+		planned, err := s.plannedMutation(known.change(), f.Place)
 		if err != nil || planned == nil {
 			return Outcome{Result: Refused, Reason: fmt.Sprintf("the document cannot be planned: %v", err)}, nil
 		}

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -18,11 +17,12 @@ import (
 
 // Repair writes the contribution of an item, and changes the item's groups by the difference. It fails for a group that
 // holds less than the stored contribution. So the caller calls RepairGroups first.
-func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
+func (s *groupSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error) {
+	c := known.change()
 	if f.Kind == Group {
 		return Outcome{Result: Refused, Reason: "a group is repaired with the sum of all contributions"}, nil
 	}
-	_, done, err := s.compareAgain(ctx, s, c, &f)
+	_, done, err := s.compareAgain(ctx, s, known, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
@@ -85,19 +85,19 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 	var differing []int // indexes of the groups to repair
 	for i := range groups {
 		switch present := &groups[i].finding; {
-		case present.Verdict == Busy || present.Version != fs[i].Version:
-			outcomes[i] = Outcome{Result: ChangedMeanwhile}
 		case present.Verdict == Skipped:
 			outcomes[i] = Outcome{Result: Refused, Reason: present.Reason}
-		case !present.Verdict.Differs():
+		case present.Verdict == Equal: // also if an interrupted repair created the group, and so gave it a version
 			outcomes[i] = Outcome{Result: AlreadyEqual}
+		case present.Verdict == Busy || present.Version != fs[i].Version:
+			outcomes[i] = Outcome{Result: ChangedMeanwhile}
 		default:
 			differing = append(differing, i)
 		}
 	}
 
 	var failed atomic.Bool
-	errs := parallel.Each(len(differing), s.groupConcurrency, func(n int) (err error) {
+	failures := parallel.Each(len(differing), s.groupConcurrency, func(n int) (err error) {
 		if failed.Load() {
 			return nil
 		}
@@ -107,7 +107,7 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 		}
 		return err
 	})
-	return outcomes, errors.Join(errs...)
+	return outcomes, errors.Join(failures...)
 }
 
 // defaultGroupConcurrency is the default number of groups that are repaired concurrently.

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -16,8 +15,8 @@ import (
 // compareAgain compares the place of f again, and returns the present finding. If the place needs no repair, the
 // outcome has a Result: the place is equal now, has another version than f, or cannot be repaired. Otherwise the Result
 // is "".
-func (b *base) compareAgain(ctx context.Context, s Sink, c *record.Change, f *Finding) (Finding, Outcome, error) {
-	findings, err := s.Compare(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
+func (b *base) compareAgain(ctx context.Context, s Sink, known *ItemState, f *Finding) (Finding, Outcome, error) {
+	findings, err := s.Compare(ctx, known, []Entry{{Kind: f.Kind, Place: f.Place}})
 	if err != nil {
 		return Finding{}, Outcome{}, err
 	}

@@ -3,7 +3,6 @@ package audit_test
 import (
 	"slices"
 
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -43,9 +42,13 @@ func (w *world) repaired(names ...string) {
 			if err != nil {
 				w.t.Fatal(err)
 			}
+			again, err := g.RepairGroups(ctx, state.Listing{}, groups)
+			if err != nil {
+				w.t.Fatal(err)
+			}
 			for i, o := range os {
-				if o.Result != audit.Repaired && o.Result != audit.AlreadyEqual {
-					w.t.Errorf("%s: repair of %s: %+v", name, groups[i].PlaceText, o)
+				if o.Result != audit.Repaired && o.Result != audit.AlreadyEqual || again[i].Result != audit.AlreadyEqual {
+					w.t.Errorf("%s: repair of %s: %+v, a second repair: %+v", name, groups[i].PlaceText, o, again[i])
 				}
 			}
 		}
@@ -57,7 +60,7 @@ func (w *world) repaired(names ...string) {
 	}
 }
 
-func (w *world) snapshotFor(f audit.Finding) *record.Change { return w.snapshotOf(f.Item) }
+func (w *world) snapshotFor(f audit.Finding) *audit.ItemState { return w.snapshotOf(f.Item) }
 
 // movesBeforeRepair finds the differences of a sink, calls change, and checks that a repair of the old findings writes
 // nothing.

@@ -15,8 +15,9 @@ import (
 
 // Repair writes the row of a finding. If rows are guarded by item, it writes the guard, the claim and the row of the
 // item.
-func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
-	present, done, err := s.compareAgain(ctx, s, c, &f)
+func (s *rowSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error) {
+	c := known.change()
+	present, done, err := s.compareAgain(ctx, s, known, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
@@ -57,32 +58,24 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	}
 	stored := storedRows[0]
 	isLive := stored.Exists && !stored.Tombstone
-	isOtherItems := isLive && c != nil && stored.Source != c.Key
+	isOfOtherItem := isLive && c != nil && stored.Source != c.Key
 	switch {
 	case stored.Version != f.Version:
 		return Outcome{Result: ChangedMeanwhile}, nil
 	case stored.Exists && !s.isOwn(&stored):
 		return refusedRepair(errForeign)
-	case isOtherItems && s.target.RefuseOtherItem:
+	case isOfOtherItem && s.target.RefuseOtherItem:
 		return refusedRepair(errOtherItem)
 	}
 
-	mutation := view.Mutation{Source: stored.Source, Version: stored.Version, Tombstone: !p.expected}
-	if mutation.PK, mutation.SK, err = p.row.Decode(); err != nil {
+	mutation, err := s.rowMutation(c, p, &stored)
+	if err != nil {
 		return Outcome{}, err
-	}
-	if c != nil {
-		mutation.Source = c.Key
-	}
-	if c != nil && !stored.Exists {
-		mutation.Version = c.Version
 	}
 	writeText := "tombstone row " + p.keyText
 	if p.expected {
-		mutation.Attributes = s.keepUnstableColumns(p.columns, stored.Item.Get)
 		writeText = "put row " + p.keyText
 	}
-
 	repairer, err := storeAs[view.Repairer](s.store, "repair rows")
 	if err != nil {
 		return Outcome{}, err
@@ -92,6 +85,23 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	}
 	r, err := singleResult(repairer.RepairRows(ctx, s.target, []view.RowRepair{{Expected: stored, Next: mutation}}))
 	return s.outcome(r, err, writeText)
+}
+
+// rowMutation returns the mutation that replaces a stored row by the planned row, or by a tombstone if none is
+// expected. It keeps the version of the stored row, or has that of c. c is nil if the item is unknown.
+func (s *rowSink) rowMutation(c *record.Change, p *plannedRow, stored *view.StoredRow) (m view.Mutation, err error) {
+	m = view.Mutation{Source: stored.Source, Version: stored.Version, Tombstone: !p.expected}
+	if c != nil {
+		m.Source = c.Key
+	}
+	if c != nil && !stored.Exists {
+		m.Version = c.Version
+	}
+	if p.expected {
+		m.Attributes = s.keepUnstableColumns(p.columns, stored.Item.Get)
+	}
+	m.PK, m.SK, err = p.row.Decode()
+	return m, err
 }
 
 // keepUnstableColumns returns the planned columns, but with the stored values of the columns that do not depend on the
@@ -129,11 +139,8 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	guard, foundVersion := guards[0], f.Guard
-	if f.Kind == Guard {
-		foundVersion = f.Version
-	}
-	if guard.Version != foundVersion {
+	guard := guards[0]
+	if guard.Version != f.guardVersion() {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 
@@ -152,10 +159,8 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if f.Kind == Row && stored.rows[state.Row(f.Place)].Version != f.Version {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	if op.Row != "" {
-		if err := s.keepStoredParts(op, stored); err != nil {
-			return refusedRepair(err)
-		}
+	if err := s.keepStoredParts(op, stored); err != nil {
+		return refusedRepair(err)
 	}
 	if guard.Version.IsZero() { // changes older than the present rows stay refused
 		op.Claim.Version = cmp.Or(stored.newestVersion(c.Key), c.Version)
@@ -172,10 +177,21 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	return s.outcome(results[failed], nil, writeText)
 }
 
+// guardVersion returns the version that the item's guard had when the finding was made.
+func (f *Finding) guardVersion() record.Version {
+	if f.Kind == Guard {
+		return f.Version
+	}
+	return f.Guard
+}
+
 // keepStoredParts gives the claim of op the stored values of the unstable columns. The values come from the item's
 // stored claim or, if there is no claim, from the item's stored row. keepStoredParts returns an error if a missing
 // claim cannot be made.
 func (s *rowSink) keepStoredParts(op *view.ClaimOp, stored claimedRows) error {
+	if op.Row == "" { // the item claims no row
+		return nil
+	}
 	source := op.Claim.Source
 	claim, row := claimOf(stored.claims[op.Row], source), stored.rows[op.Row]
 	switch {

@@ -119,8 +119,8 @@ func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, for
 // and the unstable columns.
 func (s *rowSink) compares(name string) bool {
 	isKey := name == s.target.PK || name == s.target.SK
-	isStoresOwn := strings.HasPrefix(name, reservedField)
-	return !isKey && !isStoresOwn && !slices.Contains(s.unstableColumns, name)
+	isOfStore := strings.HasPrefix(name, reservedField)
+	return !isKey && !isOfStore && !slices.Contains(s.unstableColumns, name)
 }
 
 // StoredEntries yields the rows of the view. If rows are guarded by item, it also yields the guards, the claims and the
@@ -178,10 +178,11 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing) iter.Seq2[E
 }
 
 // Compare compares the rows, the guard and the claims of an item with the plan.
-func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+func (s *rowSink) Compare(ctx context.Context, known *ItemState, places []Entry) ([]Finding, error) {
+	c := known.change()
 	planned, err := s.plannedRows(c)
 	if err != nil {
-		return s.unplannable(ctx, c, err)
+		return s.unplannable(ctx, known, err)
 	}
 	rows, guarded := planned.rows, planned.guarded
 	for _, place := range places {
@@ -196,7 +197,7 @@ func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	return s.completeFindings(ctx, c, findings)
+	return s.completeFindings(ctx, known, findings)
 }
 
 // claimPlace returns the place of an item's claim on a row. A space separates the two keys, since neither has one.

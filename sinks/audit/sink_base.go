@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/internal/rowqueue"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -27,7 +28,6 @@ type base struct {
 	planner          planner
 	mask             *mask.Mask
 	heldKeys         *heldKeys
-	savedRecords     bool // see Options.SavedRecords
 	dryRun           bool
 	repairQueue      *rowqueue.Queue[state.Row] // rows that a repair is writing now
 	groupConcurrency int                        // number of groups that RepairGroups repairs concurrently
@@ -72,9 +72,7 @@ func storedEntries[T any](
 }
 
 // noEntries yields an error.
-func noEntries(err error) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) { yield(Entry{}, err) }
-}
+func noEntries(err error) iter.Seq2[Entry, error] { return seq.Of[Entry](nil, err) }
 
 // foreignBirth describes the birth of a stored entry that was written to another output of the sink. It returns "" for
 // an entry of this output.
@@ -147,72 +145,58 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return text
 }
 
-// reasonUnread is the reason why an Unread finding is Skipped. The present state of the item is unknown, and a repair
-// would write an older state.
-const reasonUnread = "the sink has a newer change of the item than the records"
+// reasonUnread is the reason why an Unread finding is Skipped.
+const reasonUnread = "the sink has a change of the item that no named record has"
 
 // completeFindings sets the item of each finding. It also sets the verdicts that follow from the item: Stale, Skipped
 // if a change of the item was not read or the item may have expired, and Held if a dead letter or a quarantined key
 // explains a difference.
-func (b *base) completeFindings(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
-	if c == nil {
+func (b *base) completeFindings(ctx context.Context, known *ItemState, fs []Finding) ([]Finding, error) {
+	if known == nil {
 		return fs, nil
 	}
-	hasUnreadChange := b.savedRecords && hasNewerChange(fs, c)
+	mayLackChange := known.MayLack(newestVersion(fs))
 	for i := range fs {
-		f := &fs[i]
-		f.Item = c.Key
-		if isVersionKnown(c) {
-			f.markStale(c.Version)
-		}
-		switch {
-		case f.Verdict.Differs() && hasUnreadChange:
-			f.Underlying, f.Verdict, f.Unread = f.Verdict, Skipped, true
-			f.addReason(reasonUnread)
-		case f.Verdict == Extra && b.mayHaveExpired(c):
-			f.Verdict, f.Reason = Skipped,
-				"the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
-		}
-		if !f.Verdict.Differs() && f.Verdict != Skipped {
-			continue
-		}
-		why, command, err := b.heldKeys.explain(ctx, b.spec.Name, c.Key)
-		if err != nil {
+		if err := b.completeFinding(ctx, known, mayLackChange, &fs[i]); err != nil {
 			return nil, err
-		}
-		if why != "" {
-			f.setHeld(why, command)
 		}
 	}
 	return fs, nil
 }
 
-// hasNewerChange reports whether the findings of an item may show a change that is newer than c, the last state of the
-// item in saved records or in a snapshot of the table. The version of an item in a snapshot is older than every record
-// of the stream. So such a state does not show whether a change of the stream came before it or after it. If the item
-// has neither a record nor a state, each change of it is newer, also one of a backfill, which no record brought.
-func hasNewerChange(fs []Finding, c *record.Change) bool {
-	newest := newestVersion(fs)
-	switch {
-	case c.Removed() && !isVersionKnown(c) && !c.Backfill:
-		return !newest.IsZero()
-	case c.FromSnapshot():
-		return !newest.IsZero() && !newest.IsSnapshot()
+// completeFinding is completeFindings for one finding. mayLackChange means that a change of the item may not have been
+// read.
+func (b *base) completeFinding(ctx context.Context, known *ItemState, mayLackChange bool, f *Finding) error {
+	f.Item = known.Change.Key
+	if known.Evidence == LastRecord {
+		f.markStale(known.Change.Version)
 	}
-	return newest.Compare(c.Version) > 0
+	switch {
+	case f.Verdict.Differs() && mayLackChange:
+		f.Underlying, f.Verdict, f.Unread = f.Verdict, Skipped, true
+		f.addReason(reasonUnread)
+	case f.Verdict == Extra && b.mayHaveExpired(known):
+		f.Verdict, f.Reason = Skipped,
+			"the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
+	}
+	needsExplanation := f.Verdict.Differs() || f.Verdict == Skipped
+	if !needsExplanation {
+		return nil
+	}
+	why, command, err := b.heldKeys.explain(ctx, b.spec.Name, f.Item)
+	if err == nil && why != "" {
+		f.setHeld(why, command)
+	}
+	return err
 }
 
-// isVersionKnown reports whether the version of a change is known. The version is unknown if a read of the table did
-// not find the item.
-func isVersionKnown(c *record.Change) bool { return c.Sequence != "0" }
-
-// mayHaveExpired reports whether the sink drops the deletes of expired items, and the item may have expired. A removal
-// with an unknown version does not show whether the item expired.
-func (b *base) mayHaveExpired(c *record.Change) bool {
-	if !c.Removed() || !b.cfg.DropsTTLDeletes(b.spec) {
+// mayHaveExpired reports whether the sink drops the deletes of expired items, and the item may have expired. Only the
+// record of a removal shows whether the item expired.
+func (b *base) mayHaveExpired(known *ItemState) bool {
+	if !known.Change.Removed() || !b.cfg.DropsTTLDeletes(b.spec) {
 		return false
 	}
-	return c.TTLDelete() || !isVersionKnown(c)
+	return known.Change.TTLDelete() || known.Evidence != LastRecord
 }
 
 // setHeld changes the verdict to Held, and puts reason before the present reason of f. command is the command that
@@ -244,8 +228,8 @@ func (f *Finding) setDifferences(names []string, differingCopy string) {
 }
 
 // unplannable returns the finding of an item that the planner rejected with err.
-func (b *base) unplannable(ctx context.Context, c *record.Change, err error) ([]Finding, error) {
-	return b.completeFindings(ctx, c, []Finding{{PlaceText: b.itemText(c), Verdict: Skipped,
+func (b *base) unplannable(ctx context.Context, known *ItemState, err error) ([]Finding, error) {
+	return b.completeFindings(ctx, known, []Finding{{PlaceText: b.itemText(&known.Change), Verdict: Skipped,
 		Reason: "the item cannot be written: " + err.Error()}})
 }
 
@@ -262,15 +246,15 @@ func MarkStale(fs []Finding) {
 func newestVersion(fs []Finding) (newest record.Version) {
 	for i := range fs {
 		f := &fs[i]
-		if f.hasItemsVersion() && f.Version.Compare(newest) > 0 {
+		if f.hasItemVersion() && f.Version.Compare(newest) > 0 {
 			newest = f.Version
 		}
 	}
 	return newest
 }
 
-// hasItemsVersion reports whether the version of f belongs to a change of the item in this sink.
-func (f *Finding) hasItemsVersion() bool {
+// hasItemVersion reports whether the version of f belongs to a change of the item in this sink.
+func (f *Finding) hasItemVersion() bool {
 	return f.Kind != Owner && f.Kind != Group && !f.hasOtherVersion
 }
 
@@ -278,7 +262,7 @@ func (f *Finding) hasItemsVersion() bool {
 // finding. Then the sink missed a change, which explains the difference.
 func (f *Finding) markStale(newest record.Version) {
 	isExplained := f.Reason != ""
-	if f.Verdict == Wrong && f.hasItemsVersion() && !isExplained && f.Version.Compare(newest) < 0 {
+	if f.Verdict == Wrong && f.hasItemVersion() && !isExplained && f.Version.Compare(newest) < 0 {
 		f.Verdict = Stale
 	}
 }

@@ -16,24 +16,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// compareSaved compares an item with a sink, as an audit with saved records does.
-func (w *world) compareSaved(name string, c *record.Change, places ...audit.Entry) []audit.Finding {
+// compare compares an item with a sink.
+func (w *world) compare(name string, known audit.ItemState, places ...audit.Entry) []audit.Finding {
 	w.t.Helper()
-	fs, err := w.open(audit.Options{SavedRecords: true})[name].Compare(w.t.Context(), c, places)
+	fs, err := w.open(audit.Options{})[name].Compare(w.t.Context(), &known, places)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return fs
 }
 
-// record returns the change of a record of the stream.
-func (w *world) record(line string) *record.Change {
+// record returns the state of an item whose last record is line.
+func (w *world) record(line string) audit.ItemState {
 	w.t.Helper()
 	c, err := record.OneChange(w.decoder().DecodeLines([]byte(line)), nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &c
+	return audit.LastState(c)
 }
 
 // A sink that has a newer change than the last record of an item is not compared. The finding keeps its difference and
@@ -43,9 +43,8 @@ func TestUnreadRecord(t *testing.T) {
 	read := w.change("P0", product(0, "N0", 1))
 	w.send(read, w.change("P0", product(0, "N0", 2)))
 	c := w.record(read)
-	c.Op, c.EventName = record.Snapshot, "SNAPSHOT"
 	for _, name := range []string{"products", "documents", "shelves"} {
-		for _, f := range w.compareSaved(name, c) {
+		for _, f := range w.compare(name, c) {
 			if f.Verdict != audit.Skipped || f.Underlying != audit.Wrong || !f.Unread {
 				t.Errorf("%s: %+v, want a skipped finding", name, f)
 			}
@@ -54,9 +53,8 @@ func TestUnreadRecord(t *testing.T) {
 
 	// The records of another item are not given.
 	row := audit.Entry{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}
-	gone := audit.Removal(c)
-	gone.Version, gone.Sequence = record.Version{}, "0"
-	if fs := w.compareSaved("products", gone, row); len(fs) != 1 || !fs[0].Unread || fs[0].Underlying != audit.Extra {
+	gone := audit.ItemState{Change: *audit.Removal(w.snapshot("P0")), Evidence: audit.NoEvidence}
+	if fs := w.compare("products", gone, row); len(fs) != 1 || !fs[0].Unread || fs[0].Underlying != audit.Extra {
 		t.Errorf("an item without a record: %+v", fs)
 	}
 }
@@ -64,13 +62,11 @@ func TestUnreadRecord(t *testing.T) {
 // A backfill brought an item, and no record of it is given: the records do not show that the item is gone.
 func TestUnreadRecord_ItemOfABackfill(t *testing.T) {
 	w := newWorld(t, shop)
-	c := w.snapshot("P0")
+	gone := audit.ItemState{Change: *w.snapshot("P0"), Evidence: audit.NoEvidence}
 	w.put("P0", product(0, "N0", 1))
 	w.sql(1, `UPDATE "_tw_views" SET version = '00000000000000000000000000000000000000000000000000' WHERE source = 'P0' AND view = 'products'`)
-	gone := audit.Removal(c)
-	gone.Sequence, gone.Backfill = "0", false
 	row := audit.Entry{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}
-	if fs := w.compareSaved("products", gone, row); len(fs) != 1 || !fs[0].Unread || fs[0].Underlying != audit.Extra {
+	if fs := w.compare("products", gone, row); len(fs) != 1 || !fs[0].Unread || fs[0].Underlying != audit.Extra {
 		t.Errorf("findings %+v, want one that is skipped", fs)
 	}
 }
@@ -86,13 +82,13 @@ func TestUnreadRecord_Snapshot(t *testing.T) {
 		w := newWorld(t, shop)
 		w.put("P0", product(0, "N0", 1))
 		w.sql(1, `UPDATE "_tw_views" SET item = replace(item, '"N0"', '"NX"'), version = ? WHERE source = 'P0' AND view = 'products'`, test.version)
-		if fs := w.compareSaved("products", w.snapshot("P0")); len(fs) != 1 || fs[0].Verdict != test.damaged {
+		if fs := w.compare("products", audit.ItemState{Change: *w.snapshot("P0"), Evidence: audit.TableSnapshot}); len(fs) != 1 || fs[0].Verdict != test.damaged {
 			t.Errorf("a damaged row: %+v, want %v", fs, test.damaged)
 		}
 
 		row := audit.Entry{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}
-		gone := audit.Removal(w.snapshot("P0")) // the snapshot does not have the item
-		if fs := w.compareSaved("products", gone, row); len(fs) != 1 || fs[0].Verdict != test.removed {
+		gone := audit.ItemState{Change: *audit.Removal(w.snapshot("P0")), Evidence: audit.TableSnapshot}
+		if fs := w.compare("products", gone, row); len(fs) != 1 || fs[0].Verdict != test.removed {
 			t.Errorf("a row of a removed item: %+v, want %v", fs, test.removed)
 		}
 	}
@@ -105,16 +101,14 @@ func TestUnreadRecord_OtherSink(t *testing.T) {
 	w.send(read)
 	w.put("P1", product(1, "N1", 1))
 	c := w.record(read)
-	c.Op, c.EventName = record.Snapshot, "SNAPSHOT"
-	newer := c.Clone()
 	w.seq += 100
-	newer.Version = w.record(w.change("P2", product(2, "N2", 1))).Version
+	newer := w.record(w.change("P2", product(2, "N2", 1))).Change
 	w.sql(1, `UPDATE "_tw_views" SET view = 'other', version = ? WHERE source = 'P0' AND view = 'products'`, newer.Version.String())
-	if fs := w.compareSaved("products", c); len(fs) != 1 || fs[0].Verdict != audit.Wrong || !strings.Contains(fs[0].FoundText, "a row of other") {
+	if fs := w.compare("products", c); len(fs) != 1 || fs[0].Verdict != audit.Wrong || !strings.Contains(fs[0].FoundText, "a row of other") {
 		t.Errorf("a row of another sink: %+v, want wrong", fs)
 	}
 	w.sql(1, `UPDATE "_tw_views" SET view = 'products', source = 'P8' WHERE source = 'P0' AND view = 'other'`)
-	if fs := w.compareSaved("products", c); len(fs) != 1 || fs[0].Verdict != audit.Wrong || fs[0].Owner != "P8" {
+	if fs := w.compare("products", c); len(fs) != 1 || fs[0].Verdict != audit.Wrong || fs[0].Owner != "P8" {
 		t.Errorf("a row of another item: %+v, want wrong", fs)
 	}
 }
@@ -125,10 +119,9 @@ func TestUnreadRecord_OtherTombstone(t *testing.T) {
 	read := w.change("P0", product(0, "N0", 1))
 	w.send(read)
 	c := w.record(read)
-	c.Op, c.EventName = record.Snapshot, "SNAPSHOT"
 	other := w.record(w.change("P8", product(8, "N8", 1)))
-	w.sql(1, `UPDATE "_tw_views" SET item = NULL, attributes = NULL, source = 'P8', version = ? WHERE source = 'P0' AND view = 'products'`, other.Version.String())
-	if fs := w.compareSaved("products", c); len(fs) != 1 || fs[0].Verdict != audit.Missing {
+	w.sql(1, `UPDATE "_tw_views" SET item = NULL, attributes = NULL, source = 'P8', version = ? WHERE source = 'P0' AND view = 'products'`, other.Change.Version.String())
+	if fs := w.compare("products", c); len(fs) != 1 || fs[0].Verdict != audit.Missing {
 		t.Errorf("a tombstone of another item: %+v, want missing", fs)
 	}
 }
@@ -139,20 +132,19 @@ func TestUnreadRecord_Reasons(t *testing.T) {
 	read := w.change("P1", product(1, "Ann", 1))
 	w.send(read)
 	c := w.record(read)
-	c.Op, c.EventName = record.Snapshot, "SNAPSHOT"
-	c.Version = record.Version{} // of an older record
+	c.Change.Version = record.Version{} // of an older record
 	letters, err := w.stores.DeadLetters(t.Context(), w.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	letter := pipeline.DeadLetter{Sink: "products", Pipeline: w.cfg.Name, Key: c.Key, Version: c.Version, Class: "write", Raw: []byte("{}")}
+	letter := pipeline.DeadLetter{Sink: "products", Pipeline: w.cfg.Name, Key: c.Change.Key, Version: c.Change.Version, Class: "write", Raw: []byte("{}")}
 	if err := letters.Put(t.Context(), []pipeline.DeadLetter{letter}); err != nil {
 		t.Fatal(err)
 	}
 	w.sql(1, `UPDATE "_tw_views" SET item = replace(item, 'Ann', 'Eve') WHERE source = 'P1' AND view = 'products'`)
-	fs := w.compareSaved("products", c)
+	fs := w.compare("products", c)
 	if len(fs) != 1 || fs[0].Verdict != audit.Held || fs[0].Underlying != audit.Wrong || !fs[0].Unread ||
-		fs[0].Reason != "dead letters: 1; the sink has a newer change of the item than the records" {
+		fs[0].Reason != "dead letters: 1; the sink has a change of the item that no named record has" {
 		t.Errorf("an unread record and a dead letter: %+v", fs)
 	}
 }
@@ -165,7 +157,7 @@ func (noState) State(context.Context, *config.Config) (state.Store, error) { ret
 // A sink that never started has no row. If births are not recorded, a missing table is an error.
 func TestMissingTable(t *testing.T) {
 	w := newWorld(t, shop)
-	c := *w.snapshot("P0")
+	c := w.snapshotOf("P0")
 	open := func(stores sinks.Stores) []audit.Sink {
 		opened, err := audit.Open(t.Context(), w.cfg, stores, audit.Options{Sinks: []string{"products"}, AllowUnfilled: true})
 		if err != nil {
@@ -178,10 +170,10 @@ func TestMissingTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = looking.Close() }()
-	if _, err := open(looking)[0].Compare(t.Context(), &c, []audit.Entry{{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}}); err != nil {
+	if _, err := open(looking)[0].Compare(t.Context(), c, []audit.Entry{{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}}); err != nil {
 		t.Errorf("a sink that never started: %v", err)
 	}
-	if _, err := open(noState{looking})[0].Compare(t.Context(), &c, []audit.Entry{{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}}); !errors.Is(err, view.ErrNoTable) {
+	if _, err := open(noState{looking})[0].Compare(t.Context(), c, []audit.Entry{{Kind: audit.Row, Place: "PRODUCTS%23S0,P0"}}); !errors.Is(err, view.ErrNoTable) {
 		t.Errorf("births are not recorded: %v, want ErrNoTable", err)
 	}
 }

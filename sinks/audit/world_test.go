@@ -274,7 +274,7 @@ func (w *world) look(s audit.Sink, key item.Key, places []audit.Entry) []audit.F
 	return slices.DeleteFunc(fs, func(f audit.Finding) bool { return f.Verdict == audit.Equal || f.Verdict == audit.Waiting })
 }
 
-func (w *world) snapshotOf(key item.Key) *record.Change {
+func (w *world) snapshotOf(key item.Key) *audit.ItemState {
 	w.t.Helper()
 	if key == "" {
 		return nil
@@ -284,7 +284,7 @@ func (w *world) snapshotOf(key item.Key) *record.Change {
 		w.t.Fatal(err)
 	}
 	pk, _ := values[0].Text()
-	return w.snapshot(pk)
+	return &audit.ItemState{Change: *w.snapshot(pk)}
 }
 
 // want checks that a sink has exactly the given differences, in the form "verdict kind where: differs".

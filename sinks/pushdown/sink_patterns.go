@@ -43,7 +43,7 @@ func (t *translator) sinks(cfg *config.Config, functionScopes []*entity.Scope) a
 // stays. If the item returns and no longer has a row or a document, its INSERT must remove the old row or document.
 func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool) alternatives {
 	var kept []pipeline.Condition
-	for _, f := range s.Kept() {
+	for _, f := range s.FiltersInOrder() {
 		kept = append(kept, keptBy(f))
 	}
 	c := t.allOf(kept, false)
@@ -92,7 +92,7 @@ func whyEverything(s config.Sink) string {
 		return "an aggregate compares an item with what it counted for, not with the old image"
 	case s.View != nil && !s.View.RowsGuardThemselves():
 		return "a view whose rows are guarded by item compares an item with the row that it has, not with the old image"
-	case s.WhenItem != nil || len(s.Kept()) > 0:
+	case s.WhenItem != nil || len(s.FiltersInOrder()) > 0:
 		return "Lambda cannot ask what its of, its filters and its when ask"
 	case s.Notify != nil:
 		return "it has no filter and no when, and Lambda cannot detect"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
 // outage has the classes of letters that an outage of a sink leaves. Letters of other classes fail again until their
@@ -72,7 +73,7 @@ func Auto(ctx context.Context, o AutoOptions) error {
 }
 
 // refusedEvery is the longest pause between two reads that are refused for missing rights. After a longer pause,
-// [pipeline.RefusalTracker] would start a new period.
+// [pipeline.DenialTracker] would start a new period.
 const refusedEvery = time.Minute
 
 // auto is a running Auto.
@@ -83,11 +84,11 @@ type auto struct {
 
 // sinkProgress is the state of a sink in Auto.
 type sinkProgress struct {
-	attempt int                     // number of consecutive checks that failed or left letters
-	next    time.Time               // time of the next check, unless the sink becomes well again earlier
-	ended   time.Time               // end of the last redrive
-	reads   pipeline.RefusalTracker // decides how long refused reads of letters and marks are tolerated
-	refused bool                    // the last check was refused
+	attempt int                    // number of consecutive checks that failed or left letters
+	next    time.Time              // time of the next check, unless the sink becomes well again earlier
+	ended   time.Time              // end of the last redrive
+	reads   pipeline.DenialTracker // decides how long refused reads of letters and marks are tolerated
+	refused bool                   // the last check was refused
 }
 
 // checkAll checks every sink. It returns the pause before the next check, or a fatal error.
@@ -141,17 +142,23 @@ func (a *auto) check(ctx context.Context, info pipeline.RouteInfo) error {
 		a.Logger.LogAttrs(ctx, slog.LevelError, "dead letters are not redriven; it comes again",
 			slog.String("sink", info.Name), slog.String("error", redact.LogText(err)))
 	}
+	a.planNext(s, now, hasLetters, err)
+	return nil
+}
+
+// planNext sets the time of the next check of a sink, after a check that began at started. err is the error of the
+// check.
+func (a *auto) planNext(s *sinkProgress, started time.Time, hasLetters bool, err error) {
 	switch {
 	case s.refused:
-		s.next = now // the next read decides whether the refusal lasts
+		s.next = started // the next read decides whether the refusal lasts
 	case err == nil && !hasLetters:
-		s.attempt, s.next = 0, now.Add(a.Every)
+		s.attempt, s.next = 0, started.Add(a.Every)
 	default:
 		after, _ := pipeline.Retryable(err)
 		s.next = time.Now().Add(max(a.Every, a.Wait.Delay(s.attempt, after)))
 		s.attempt++
 	}
-	return nil
 }
 
 // mayHaveLetters reports whether a sink may have letters of an outage. With a Quarantine it looks for a quarantined
@@ -163,7 +170,7 @@ func (a *auto) mayHaveLetters(ctx context.Context, sink string) (mayHave bool, e
 		}
 		return false, nil
 	}
-	defer func() { err = errors.Join(err, release(ctx, a.Letters)) }()
+	defer func() { err = errors.Join(err, deadletter.Release(ctx, a.Letters)) }()
 	for letter, err := range a.Letters.Read(ctx) {
 		if err != nil {
 			return false, err

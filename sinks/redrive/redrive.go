@@ -81,30 +81,25 @@ const batchSize = 500
 // run is a running redrive.
 type run struct {
 	Options
-	report     Report                 // without Sinks; see result
-	sinks      map[string]*SinkReport // by name
-	routes     map[string]pipeline.RouteInfo
-	decoders   map[source]*record.Decoder
-	readIDs    map[string]bool                // IDs of the letters that sort has read in this pass
-	unselected map[int]Failure                // undecodable records of this pass that are not selected, by arrival
-	loaded     map[string]pipeline.DeadLetter // letters to deliver next, with their records, by ID
-	failed     map[string]bool                // IDs of letters that failed in this redrive; they are not tried again
-	moved      string                         // the sink whose letters are moved to To; "" if To is not set
+	report   Report                 // without Sinks; see result
+	sinks    map[string]*SinkReport // by name
+	routes   map[string]pipeline.RouteInfo
+	decoders map[source]*record.Decoder
+	readIDs  map[string]bool                // IDs of the letters that sort has read in this pass
+	loaded   map[string]pipeline.DeadLetter // letters to deliver next, with their records, by ID
+	failed   map[string]bool                // IDs of letters that failed in this redrive; they are not tried again
+	moved    string                         // the sink whose letters are moved to To; "" if To is not set
 }
 
-// Run delivers letters until no letter is left that can be delivered. The report says which letters stay, and why. An
-// error means that the redrive itself could not continue: for example, the letters or the marks cannot be read, or ctx
-// is done. The report is also valid if there is an error.
-//
-// Some stores reserve letters for a reader. Run ends this reservation before it returns ([deadletter.Releaser]).
-func Run(ctx context.Context, o Options) (report Report, err error) {
+// newRun checks the options, and sets their defaults.
+func newRun(o Options) (*run, error) {
 	switch {
 	case o.Pipeline == nil:
-		return Report{}, errs.New("redrive: Pipeline is nil: give the pipeline of the sinks")
+		return nil, errs.New("redrive: Pipeline is nil: give the pipeline of the sinks")
 	case o.Letters == nil:
-		return Report{}, errs.New("redrive: Letters is nil: give the store of the dead letters")
+		return nil, errs.New("redrive: Letters is nil: give the store of the dead letters")
 	case o.Attempts < 0 || o.Bytes < 0:
-		return Report{}, errs.New("redrive: Attempts and Bytes must not be negative")
+		return nil, errs.New("redrive: Attempts and Bytes must not be negative")
 	}
 	o.Attempts = cmp.Or(o.Attempts, 5)
 	o.Bytes = cmp.Or(o.Bytes, 32<<20)
@@ -119,10 +114,23 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		r.routes[info.Name] = info
 	}
 	if err := r.checkSinks(); err != nil {
-		return Report{}, fmt.Errorf("redrive: %w", err)
+		return nil, fmt.Errorf("redrive: %w", err)
+	}
+	return r, nil
+}
+
+// Run delivers letters until no letter is left that can be delivered. The report says which letters stay, and why. An
+// error means that the redrive itself could not continue: for example, the letters or the marks cannot be read, or ctx
+// is done. The report is also valid if there is an error.
+//
+// Some stores reserve letters for a reader. Run ends this reservation before it returns ([deadletter.Releaser]).
+func Run(ctx context.Context, o Options) (report Report, err error) {
+	r, err := newRun(o)
+	if err != nil {
+		return Report{}, err
 	}
 	defer func() {
-		if releaseErr := release(ctx, o.Letters); releaseErr != nil {
+		if releaseErr := deadletter.Release(ctx, o.Letters); releaseErr != nil {
 			err = errors.Join(err, fmt.Errorf("redrive: %w", releaseErr))
 		}
 	}()
@@ -137,14 +145,6 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		}
 	}
 	return r.result(), nil
-}
-
-// release ends the store's reservation of letters for this reader, even if ctx is done.
-func release(ctx context.Context, letters deadletter.Store) error {
-	if l, ok := letters.(deadletter.Releaser); ok {
-		return l.Release(context.WithoutCancel(ctx))
-	}
-	return nil
 }
 
 // isSelected reports whether the redrive selects letters of a class.

@@ -21,9 +21,9 @@ type HeldBackNotes interface {
 type HeldBack struct {
 	Consumer string // consumer id, which is new after a restart
 	At       time.Time
-	Total    int             // number of reasons
-	Worst    []HeldBackShard // some of the reasons, the longest wait first
-	Sinks    []FailingSink   // failing sinks
+	Total    int              // number of reasons
+	Worst    []HeldBackReason // some of the reasons, the longest wait first
+	Sinks    []FailingSink    // failing sinks
 }
 
 // FailingSink is the note of one consumer about a sink that fails.
@@ -55,12 +55,12 @@ func (h *HeldBack) SetBody(body string) error {
 }
 
 type heldBackBody struct {
-	Worst []HeldBackShard `json:"worst"`
-	Sinks []FailingSink   `json:"sinks,omitempty"`
+	Worst []HeldBackReason `json:"worst"`
+	Sinks []FailingSink    `json:"sinks,omitempty"`
 }
 
-// HeldBackShard is a reason why a shard is not read further, or why its checkpoint does not move.
-type HeldBackShard struct {
+// HeldBackReason is a reason why a shard is not read further, or why its checkpoint does not move.
+type HeldBackReason struct {
 	Shard  string    `json:"shard"`
 	Sink   string    `json:"sink"`   // the sink that the shard waits for; "" for the dead letters
 	Reason string    `json:"reason"` // share, bounds, backoff, filling or writing

@@ -33,13 +33,13 @@ type AgeReporter interface {
 // item. The old change would then bring back a row or an amount. The zero Retention refuses nothing.
 type Retention struct {
 	StoreAge
-	Keep    time.Duration // guard_retention. Default: [DefaultRetention]
-	Rebuild bool          // nothing is refused, because the whole history is replayed into an empty sink
+	Keep time.Duration // guard_retention. Default: [DefaultRetention]
 }
 
-// LoadRetention returns the Retention of a store. If the store is not an [AgeReporter], the Retention refuses nothing.
+// LoadRetention returns the Retention of a store. It refuses nothing if the store is not an [AgeReporter], or for a
+// rebuild, which replays the whole history into an empty sink.
 func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild bool) (Retention, error) {
-	r := Retention{Keep: keep, Rebuild: rebuild}
+	r := Retention{Keep: keep}
 	s, ok := store.(AgeReporter)
 	if !ok || rebuild {
 		return r, nil
@@ -51,9 +51,9 @@ func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild b
 
 // Check returns a [TooOldError] if a change is older than Keep and the store may have forgotten newer changes. made is
 // the creation time of the change by the source's clock. It is a parameter because versions have no time. Check returns
-// nil if the store forgets nothing, or if the store itself is younger than Keep.
+// nil if the store forgets nothing, or is younger than Keep and has had no time to forget.
 func (r Retention) Check(made, now time.Time) error {
-	if !r.Forgets || r.Rebuild {
+	if !r.Forgets {
 		return nil
 	}
 	keep := cmp.Or(r.Keep, DefaultRetention)
@@ -65,8 +65,9 @@ func (r Retention) Check(made, now time.Time) error {
 	return nil
 }
 
-// Refuse adds the error of Check to failed for each delivery that is too old, and removes its ops. It does not check
-// snapshots, because they are items as they are stored now. It does not check changes without a time either.
+// Refuse removes the ops of each delivery that is too old, so that writers skip it, and adds the error of Check to
+// failed. It does not check snapshots, because they are items as they are stored now. It does not check changes without
+// a time either.
 func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	if !r.Forgets {
 		return
@@ -94,7 +95,7 @@ const backfillMargin = 24 * time.Hour
 // items that were removed later. If the store forgets these removals, the backfill brings the items back. CheckBackfill
 // is called when a backfill begins, and at its checkpoints.
 func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
-	if !r.Forgets || r.Rebuild {
+	if !r.Forgets {
 		return nil
 	}
 	keep := cmp.Or(r.Keep, DefaultRetention)
@@ -145,7 +146,7 @@ func removalsSince(ctx context.Context, s Store, birth Birth) (time.Time, error)
 		if err != nil {
 			return since, err
 		}
-		if b.Run == birth.Run {
+		if b.Fills(birth) {
 			since = b.RemovalsSince()
 		}
 	}

@@ -188,7 +188,7 @@ func (w *RepairWorld) lookAt(suspects []*suspect, round int, r *report) (again [
 	}
 	w.pause()
 	for i, s := range suspects {
-		fs, err := w.audited[s.sink].Compare(w.ctx, items[i], s.places)
+		fs, err := w.audited[s.sink].Compare(w.ctx, &audit.ItemState{Change: *items[i]}, s.places)
 		if err != nil {
 			w.failf("%s: %v", w.sinks[s.sink].name, err)
 		}
@@ -310,7 +310,7 @@ func (w *RepairWorld) repair(r *report) (left int) {
 	for i := range rest {
 		f := &rest[i]
 		w.pause()
-		o, err := sinks[f.sink].Repair(w.ctx, items[f.Item], f.Finding)
+		o, err := sinks[f.sink].Repair(w.ctx, &audit.ItemState{Change: *items[f.Item]}, f.Finding)
 		if err != nil {
 			w.failf("%s: %s: %v", w.sinks[f.sink].name, f.Place, err)
 		}
@@ -330,7 +330,7 @@ func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding,
 	now := w.lookUp(f.Item)
 	if string(now.New.AppendDynamoDBJSON(nil)) != string(was.New.AppendDynamoDBJSON(nil)) {
 		w.pause()
-		fs, err := sink.Compare(w.ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		fs, err := sink.Compare(w.ctx, &audit.ItemState{Change: *now}, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		if err != nil {
 			w.failf("%s: %v", w.sinks[f.sink].name, err)
 		}

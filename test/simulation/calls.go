@@ -35,7 +35,7 @@ func (p *process) do(a coordinator.Action) {
 		p.ask("GetShardIterator", a.Call, p.reading(a.At.Shard), func() coordinator.Event {
 			it, err := p.w.server.GetShardIterator(context.Background(), a.At)
 			p.w.positioned(p, a.At, err)
-			return coordinator.GetShardIteratorResult{Call: a.Call, Iterator: it, Err: err, At: p.w.wall()}
+			return coordinator.GetShardIteratorResult{Call: a.Call, Iterator: it, Err: err, WallTime: p.w.wall()}
 		}, func(err error) coordinator.Event { return coordinator.GetShardIteratorResult{Call: a.Call, Err: err} })
 	case coordinator.GetRecords:
 		p.getRecords(a)
@@ -176,7 +176,7 @@ func (p *process) getRecords(a coordinator.GetRecords) {
 		if errors.Is(err, shardreader.ErrExpiredIterator) {
 			w.tally.Expired++
 		}
-		return coordinator.GetRecordsResult{Call: a.Call, Records: answer, Err: err, At: w.wall()}
+		return coordinator.GetRecordsResult{Call: a.Call, Records: answer, Err: err, WallTime: w.wall()}
 	}, func(err error) coordinator.Event { return coordinator.GetRecordsResult{Call: a.Call, Err: err} })
 }
 

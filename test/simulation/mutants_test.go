@@ -274,7 +274,7 @@ var mutants = []struct {
 
 	{"takes a time for one that the stream keeps", Trims, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
 		if of, ok := e.(coordinator.GetShardIteratorResult); ok && of.Err == nil {
-			of.At = began
+			of.WallTime = began
 			return of
 		}
 		return e
@@ -328,7 +328,7 @@ var mutants = []struct {
 	{"believes who is gone", Default, learning(func(_ *mutant, e coordinator.Event) coordinator.Event {
 		if s, ok := e.(coordinator.ReadTableResult); ok {
 			for i := range s.Snapshot.Members {
-				s.Snapshot.Members[i].AtEndBefore = 1 << 40
+				s.Snapshot.Members[i].AtEndHeartbeat = 1 << 40
 			}
 		}
 		return e

@@ -61,22 +61,9 @@ func (o *athenaOptions) printStatements(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	archives, err := o.selectArchives(cfg)
+	statements, err := o.statements(cfg, from)
 	if err != nil {
 		return err
-	}
-	var statements []athena.Statement
-	for _, s := range archives {
-		description, err := o.archive(cfg, s)
-		if err != nil {
-			return err
-		}
-		description.From = from
-		ofArchive, err := athena.Statements(description)
-		if err != nil {
-			return fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
-		}
-		statements = append(statements, ofArchive...)
 	}
 	for i, statement := range statements {
 		if i > 0 && o.format != cli.FormatJSON {
@@ -88,6 +75,27 @@ func (o *athenaOptions) printStatements(out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// statements returns the statements of the selected archives, whose folders are read from a day on.
+func (o *athenaOptions) statements(cfg *config.Config, from time.Time) (all []athena.Statement, err error) {
+	archives, err := o.selectArchives(cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range archives {
+		description, err := o.describe(cfg, s)
+		if err != nil {
+			return nil, err
+		}
+		description.From = from
+		statements, err := athena.Statements(description)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
+		}
+		all = append(all, statements...)
+	}
+	return all, nil
 }
 
 func printStatement(w io.Writer, s athena.Statement) {
@@ -113,22 +121,22 @@ func (o *athenaOptions) selectArchives(cfg *config.Config) (selected []config.Si
 	case len(names) == 0:
 		return nil, cli.Usagef("%s has no archive", cfg.File)
 	case len(selected) == 0:
-		return nil, cli.Usagef("%s has no archive %q; it has %s", cfg.File, o.sink, strings.Join(names, ", "))
+		return nil, cli.CheckNames("sink", cfg.File+" has no such archive", names, o.sink)
 	case o.location != "" && len(selected) > 1:
 		return nil, cli.Usagef("--location belongs to one archive: name it with --sink: %s", strings.Join(names, ", "))
 	}
 	return selected, nil
 }
 
-// archive describes an archive of the configuration to Athena.
-func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archive, error) {
+// describe describes an archive of the configuration to Athena.
+func (o *athenaOptions) describe(cfg *config.Config, s config.Sink) (athena.Archive, error) {
 	c := s.Archive
 	a := athena.Archive{
 		Sink:         s.Name,
 		Database:     o.database,
 		Location:     o.location,
 		Options:      sinks.ArchiveOptions(s),
-		Filtered:     len(s.Kept()) > 0 || len(cfg.Filters) > 0,
+		Filtered:     len(s.FiltersInOrder()) > 0 || len(cfg.Filters) > 0,
 		StorageClass: c.StorageClass,
 	}
 	hasPlainImages := a.Format == archive.Parquet || a.Images == archive.PlainJSON

@@ -36,8 +36,8 @@ type JobOptions struct {
 // saved records.
 type Job struct {
 	job
-	table *run.Table
-	watch func(done, total int64)
+	table      *run.Table
+	onProgress func(done, total int64)
 }
 
 // NewJob opens the sinks, and describes the source table. The caller closes the job, and then the stores.
@@ -71,17 +71,17 @@ func (j *Job) Sinks() []audit.Sink { return j.sinks }
 func (j *Job) Table() *run.Table { return j.table }
 
 // OnProgress makes later audits of the job call f with the progress of their current step. total is 0 if it is unknown.
-func (j *Job) OnProgress(f func(done, total int64)) { j.watch = f }
+func (j *Job) OnProgress(f func(done, total int64)) { j.onProgress = f }
 
-// watchedProgress shows the progress of an audit, and passes it to watch.
+// watchedProgress shows the progress of an audit, and passes it to onProgress.
 type watchedProgress struct {
 	run.Progress
-	watch func(done, total int64)
+	onProgress func(done, total int64)
 }
 
 // Update shows and passes the progress.
 func (p watchedProgress) Update(done, total int64) {
-	p.watch(done, total)
+	p.onProgress(done, total)
 	p.Progress.Update(done, total)
 }
 
@@ -91,8 +91,8 @@ func (p watchedProgress) Update(done, total int64) {
 func (j *Job) Audit(
 	ctx context.Context, report, subject string, suspects func(add func(sink int, s run.Suspect)) error,
 ) (*run.Summary, error) {
-	j.o.report = report
 	o := j.auditOptions()
+	o.Report = report
 	if err := j.openTable(ctx, &o); err != nil {
 		return nil, err
 	}
@@ -108,8 +108,8 @@ func (j *Job) Audit(
 	progress := cli.NewCountProgress(j.streams.Err, "comparing")
 	defer progress.End()
 	o.Progress = progress
-	if j.watch != nil {
-		o.Progress = watchedProgress{progress, j.watch}
+	if j.onProgress != nil {
+		o.Progress = watchedProgress{progress, j.onProgress}
 	}
 	return run.Audit(ctx, o)
 }
@@ -117,20 +117,16 @@ func (j *Job) Audit(
 // ReportSuspects returns a function that adds each place in a report. If the caller passes that function to
 // [Job.Audit], the audit compares these places again.
 func (j *Job) ReportSuspects(report string) func(add func(sink int, s run.Suspect)) error {
-	return func(add func(sink int, s run.Suspect)) error {
-		j.o.again = report
-		return j.addAgain(add)
-	}
+	return j.suspectsOf(report)
 }
 
 // Repair repairs the findings of a report.
 func (j *Job) Repair(ctx context.Context, report string) (*RepairSummary, error) {
-	j.o.repair = report
 	o := j.auditOptions()
 	if err := j.openTable(ctx, &o); err != nil {
 		return nil, err
 	}
-	return j.repairFindings(ctx, o.Lookup, o.Header)
+	return j.repairFindings(ctx, report, o.Lookup, o.Header)
 }
 
 // EachStored reads all entries that a sink has stored, and calls do with each.
@@ -140,7 +136,5 @@ func (j *Job) EachStored(ctx context.Context, sink int, do func(audit.Entry) err
 
 // OpenIncremental opens an incremental export of the table: a folder, or s3://BUCKET/PREFIX.
 func (j *Job) OpenIncremental(ctx context.Context, path string) (snapshot.Snapshot, error) {
-	j.o.export = path
-	defer func() { j.o.export = "" }()
-	return j.openExport(ctx, j.table.Decoder, incrementalExport)
+	return j.openExport(ctx, path, j.table.Decoder, incrementalExport)
 }

@@ -34,7 +34,7 @@ type options struct {
 	dryRun    bool
 	keys      []string
 	tableKeys []string
-	narrowing records.SelectionFlags
+	selection records.SelectionFlags
 	sample    int
 	segments  int
 	parts     int
@@ -97,9 +97,6 @@ key explains the difference), busy (the item changed all the time), skipped (it 
   tablewake audit -c tablewake.yaml --local out stream.jsonl`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.trustLag = c.Flags().Changed("lag")
-			if !o.Live && !c.Flags().Changed("segments") {
-				o.segments = 1 // an embedded store would read everything once for each segment
-			}
 			return o.run(c.Context(), s, args)
 		},
 	}
@@ -117,10 +114,10 @@ key explains the difference), busy (the item changed all the time), skipped (it 
 		"only the item with these key attributes, PK=...,SK=..., or its canonical key; several times for several items")
 	f.StringSliceVar(&o.tableKeys, "keys", nil,
 		"with --local and --export: names of the table's key attributes, partition key first")
-	o.narrowing.Add(c)
+	o.selection.Add(c)
 	f.IntVar(&o.sample, "sample", 0, "audit this many of the --segments, chosen at random")
 	f.IntVar(&o.segments, "segments", run.DefaultSegments,
-		"number of segments in which the table and the sinks are read; with --local the default is 1")
+		"number of segments in which the table and the sinks are read; with --local it is 1")
 	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at the same time")
 	f.IntVar(&o.rounds, "rounds", run.DefaultRounds,
 		"how often to look again at items that change, before they are reported as busy")
@@ -148,6 +145,9 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if len(cfg.Source.Tables) > 1 {
 		return cli.Usagef("%s has several source tables, and an audit covers one: give each table a file of its own", cfg.File)
 	}
+	if err := cli.CheckSinks(cfg, o.sinks...); err != nil {
+		return err
+	}
 	if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
 		return cli.Usagef("%v", err)
 	}
@@ -166,8 +166,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	j.sinks, err = audit.Open(ctx, cfg, stores, audit.Options{
-		Sinks: o.sinks, CommandFlags: o.CommandLine(cfg), SavedRecords: !o.Live, DryRun: o.dryRun,
-		Extensions: s.Extensions,
+		Sinks: o.sinks, CommandFlags: o.CommandLine(cfg), DryRun: o.dryRun, Extensions: s.Extensions,
 	})
 	if err != nil {
 		return err
@@ -190,7 +189,7 @@ type result interface {
 }
 
 func (o *options) checkFlags(paths []string) error {
-	samples := o.sample > 0 || o.narrowing.Given()
+	samples := o.sample > 0 || o.selection.Given()
 	namesItems := len(o.keys) > 0 || o.again != ""
 	readsTable := o.Live && o.export == ""
 	switch {
@@ -240,7 +239,7 @@ type job struct {
 func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	j.budget = run.NewBudget(j.o.rcu)
 	o := j.auditOptions()
-	o.ItemsSelected = len(j.o.keys) > 0 || j.o.narrowing.Given()
+	o.ItemsSelected = len(j.o.keys) > 0 || j.o.selection.Given()
 	if j.o.sample > 0 {
 		o.Sample = run.NewSample(j.o.sample, j.o.segments)
 		o.Header.Sample = o.Sample
@@ -249,7 +248,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 		return nil, err
 	}
 	if j.o.repair != "" {
-		return j.repairFindings(ctx, o.Lookup, o.Header)
+		return j.repairFindings(ctx, j.o.repair, o.Lookup, o.Header)
 	}
 	o.AlreadyUndecodable = j.lostRecords
 	progress := cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))

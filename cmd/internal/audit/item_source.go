@@ -44,8 +44,8 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 		return err
 	}
 	o.RequestDigest, err = run.RequestDigest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys,
-		sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.narrowing.Types, j.o.narrowing.KeyPrefix,
-		j.o.narrowing.Filter, j.o.sample, j.o.segments)
+		sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.selection.Types, j.o.selection.KeyPrefix,
+		j.o.selection.Filter, j.o.sample, j.o.segments)
 	return err
 }
 
@@ -56,15 +56,15 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		return err
 	}
 	o.Header.Stream, o.Lookup = table.Decoder.StreamARN, table.Lookup
-	narrowing, err := j.o.narrowing.Build(j.cfg, table.Keys[0])
+	selection, err := j.o.selection.Build(j.cfg, table.Keys[0])
 	if err != nil {
 		return err
 	}
-	if narrowing != nil {
-		o.ItemCondition = narrowing
+	if err := j.selectItems(o, selection); err != nil {
+		return err
 	}
 	if j.o.export != "" {
-		if o.Items, err = j.openExport(ctx, table.Decoder, fullExport); err != nil {
+		if o.Items, err = j.openExport(ctx, j.o.export, table.Decoder, fullExport); err != nil {
 			return err
 		}
 		tableARN := o.Items.Info().TableARN
@@ -73,9 +73,28 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		}
 		return nil
 	}
-	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing,
+	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, selection,
 		records.RetryPrinter(j.streams.Err, "a request of the scan"))
 	return err
+}
+
+// selectItems makes the audit include only the items of a selection; nil selects all. An item for which --filter fails
+// is included, and a warning tells that at the end.
+func (j *job) selectItems(o *run.Options, selection *snapshot.ItemSelection) error {
+	if selection == nil {
+		return nil
+	}
+	m, err := sinks.Mask(j.cfg)
+	if err != nil {
+		return err
+	}
+	wide := records.NewWideSelection(selection, m)
+	j.OnClose(func() error {
+		wide.Warn(j.streams.Err, "what it failed for was compared, too")
+		return nil
+	})
+	o.ItemCondition = wide
+	return nil
 }
 
 // exportKind is a kind of export. Opening an export of another kind than expected is an error.
@@ -86,11 +105,11 @@ const (
 	incrementalExport
 )
 
-// openExport opens the export of --export.
+// openExport opens an export: a folder, or s3://BUCKET/PREFIX.
 func (j *job) openExport(
-	ctx context.Context, decoder record.SnapshotOptions, kind exportKind,
+	ctx context.Context, path string, decoder record.SnapshotOptions, kind exportKind,
 ) (snapshot.Snapshot, error) {
-	o := export.Options{Layers: []string{j.o.export}, ChangesOnly: kind == incrementalExport, Decoder: decoder}
+	o := export.Options{Layers: []string{path}, ChangesOnly: kind == incrementalExport, Decoder: decoder}
 	return records.OpenExport(ctx, j.aws, o, j.streams.Err)
 }
 
@@ -101,15 +120,15 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 		return err
 	}
 	j.OnClose(func() error { return os.RemoveAll(dir) })
-	if j.o.narrowing.KeyPrefix != "" && len(j.o.tableKeys) == 0 {
+	if j.o.selection.KeyPrefix != "" && len(j.o.tableKeys) == 0 {
 		return cli.Usagef("--key-prefix needs --keys PK,SK, the key attributes of the table: a --local folder asks no table")
 	}
-	narrowing, err := j.o.narrowing.Build(j.cfg, cmp.Or(j.o.tableKeys...))
+	selection, err := j.o.selection.Build(j.cfg, cmp.Or(j.o.tableKeys...))
 	if err != nil {
 		return err
 	}
-	if narrowing != nil {
-		o.ItemCondition = narrowing
+	if err := j.selectItems(o, selection); err != nil {
+		return err
 	}
 	names := slices.Clone(paths)
 	if j.o.export != "" {
@@ -137,27 +156,26 @@ func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) e
 	if len(paths) == 0 {
 		return nil
 	}
-	exportPath := "" // one of paths that is an export
-	source := j.o.Source(j.cfg, j.streams, paths)
-	printSkipped := source.Skipped
-	source.Skipped = func(path string, reason error) {
-		if errors.Is(reason, replay.ErrExport) {
-			exportPath = path
-		}
-		printSkipped(path, reason)
+	if err := records.CheckArchives(&j.o.Flags, j.cfg, nil, paths); err != nil {
+		return err
 	}
+	source := j.o.Source(j.cfg, j.streams, paths)
+	source.Complete = true // a file without records may be a damaged one
 	src, err := records.Open(ctx, source, records.Period{}, j.streams.Err)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(j.readPages(ctx, src, do), src.Close()); err != nil {
-		return err
+	addOfSource := func(page *record.Page) error {
+		if err := records.CheckTables(page, j.cfg.Source.Tables); err != nil {
+			return err
+		}
+		return do(page)
 	}
-	if exportPath == "" {
-		return nil
+	err = errors.Join(j.readPages(ctx, src, addOfSource), src.Close())
+	if errors.Is(err, replay.ErrExport) {
+		return cli.Usagef("%w: name the folder of the export with --export, and its items are compared, too", err)
 	}
-	return cli.Usagef("%s is of an export: name the folder of the export with --export, and its items are compared, too",
-		exportPath)
+	return err
 }
 
 // readExport calls do with the decoded pages of the export of --export.
@@ -166,7 +184,8 @@ func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error
 		return cli.Usagef(
 			"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
 	}
-	snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), fullExport)
+	decoder := run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys)
+	snap, err := j.openExport(ctx, j.o.export, decoder, fullExport)
 	if err != nil {
 		return err
 	}
@@ -256,7 +275,7 @@ func (j *job) selectAgain(o *run.Options) error {
 		return err
 	}
 	o.Header.Open = withoutSink + run.OpenAfter(header, sum, j.o.sinks)
-	o.Items, o.Suspects = nil, j.addAgain
+	o.Items, o.Suspects = nil, j.suspectsOf(j.o.again)
 	return nil
 }
 
@@ -265,9 +284,14 @@ func (j *job) sinkIndex(name string) int {
 	return slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
 }
 
-// addAgain adds the places of the audited sinks in the report of --again.
-func (j *job) addAgain(add func(sink int, s run.Suspect)) error {
-	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
+// suspectsOf returns a function that adds the places of the audited sinks in a report.
+func (j *job) suspectsOf(report string) func(add func(sink int, s run.Suspect)) error {
+	return func(add func(sink int, s run.Suspect)) error { return j.addSuspects(report, add) }
+}
+
+// addSuspects adds the places of the audited sinks in a report.
+func (j *job) addSuspects(report string, add func(sink int, s run.Suspect)) error {
+	header, sum, err := run.ReadReport(report, func(name string, f *audit.Finding) error {
 		namesEntry := f.Item != "" || f.Place != ""
 		if i := j.sinkIndex(name); i >= 0 && namesEntry {
 			add(i, run.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})
@@ -278,10 +302,10 @@ func (j *job) addAgain(add func(sink int, s run.Suspect)) error {
 		return err
 	}
 	if header.Pipeline != j.cfg.Name {
-		return cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.again, header.Pipeline, j.cfg.File, j.cfg.Name)
+		return cli.Usagef("%s is of the pipeline %s, and %s is of %s", report, header.Pipeline, j.cfg.File, j.cfg.Name)
 	}
 	if sum == nil {
-		fmt.Fprintf(j.streams.Err, cli.Warning+"the audit of %s did not end: there may be more differences\n", j.o.again)
+		fmt.Fprintf(j.streams.Err, cli.Warning+"the audit of %s did not end: there may be more differences\n", report)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
@@ -76,32 +77,39 @@ func (l *latestItems) add(ctx context.Context, page *record.Page) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	for i := range page.Changes {
-		c := &page.Changes[i]
-		if !c.Removed() && !c.New.Exists() {
-			return fmt.Errorf(
-				"a record of the item %s has no new image: an audit needs records with NEW_AND_OLD_IMAGES or NEW_IMAGE", c.Key)
-		}
-		fmt.Fprintf(l.sum, "%s %s\n", c.Key, c.Version)
-		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
-			SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version > items.version`,
-			string(c.Key), c.Version.String(), !c.Removed(), c.RecordJSON())
-		if err != nil {
+		if err := l.addChange(ctx, tx, &page.Changes[i]); err != nil {
 			return err
 		}
 	}
 	for _, e := range page.Errors {
-		if e.Key == "" {
-			l.hasUnknownKey = true
-			continue
-		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, 0, ?) ON CONFLICT (key) DO UPDATE
-			SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version >= items.version`,
-			string(e.Key), e.Version.String(), append([]byte(undecodablePrefix), e.Err.Error()...))
-		if err != nil {
+		if err := l.addError(ctx, tx, e); err != nil {
 			return err
 		}
 	}
 	return tx.Commit()
+}
+
+func (l *latestItems) addChange(ctx context.Context, tx *sql.Tx, c *record.Change) error {
+	if !c.Removed() && !c.New.Exists() {
+		return fmt.Errorf(
+			"a record of the item %s has no new image: an audit needs records with NEW_AND_OLD_IMAGES or NEW_IMAGE", c.Key)
+	}
+	fmt.Fprintf(l.sum, "%s %s\n", c.Key, c.Version)
+	_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
+		SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version > items.version`,
+		string(c.Key), c.Version.String(), !c.Removed(), c.RecordJSON())
+	return err
+}
+
+func (l *latestItems) addError(ctx context.Context, tx *sql.Tx, e *record.RecordError) error {
+	if e.Key == "" {
+		l.hasUnknownKey = true
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, 0, ?) ON CONFLICT (key) DO UPDATE
+		SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version >= items.version`,
+		string(e.Key), e.Version.String(), append([]byte(undecodablePrefix), e.Err.Error()...))
+	return err
 }
 
 // undecodablePrefix begins what is stored in place of a record that cannot be decoded. The text of the error follows
@@ -147,11 +155,11 @@ func (r *latestReader) Read(ctx context.Context) (*pipeline.Page, error) {
 		if err := rows.Scan(&r.after, &b); err != nil {
 			return nil, err
 		}
-		c, err := r.change(b)
+		last, err := r.lastState(b)
 		if err != nil {
 			return nil, err
 		}
-		page.Changes = append(page.Changes, c)
+		page.Changes = append(page.Changes, last.Change)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -166,17 +174,10 @@ func (r *latestReader) Read(ctx context.Context) (*pipeline.Page, error) {
 // Close implements [snapshot.Reader]. The file of the latestItems stays open.
 func (r *latestReader) Close() error { return nil }
 
-// change decodes a stored record. The result is a REMOVE if the record removed the item, and otherwise a SNAPSHOT of
-// the item.
-func (l *latestItems) change(b []byte) (record.Change, error) {
+// lastState decodes a stored record, and returns the state of its item.
+func (l *latestItems) lastState(b []byte) (audit.ItemState, error) {
 	c, err := record.OneChange(record.NewDecoder(l.decoder).Decode(b))
-	if err != nil {
-		return c, err
-	}
-	if !c.Removed() {
-		c.Op, c.EventName, c.Old = record.Snapshot, "SNAPSHOT", item.Image{}
-	}
-	return c, nil
+	return audit.LastState(c), err
 }
 
 // Read implements [run.Lookup].
@@ -204,24 +205,27 @@ func (l *latestItems) readItem(ctx context.Context, key item.Key) (found run.Ite
 	case hasNoRecord && l.hasUnknownKey:
 		found.Err = errors.New("no record of it can be decoded, and of some records not even the key can be")
 	case hasNoRecord:
-		found.Change, found.Err = l.removeOf(key)
+		found.ItemState, found.Err = l.stateWithoutRecord(key)
 	case isUndecodable:
 		found.Err = errors.New(errorText)
 	default:
-		found.Change, err = l.change(b)
+		found.ItemState, err = l.lastState(b)
 		return found, err
 	}
 	return found, nil
 }
 
-// removeOf returns a REMOVE of an item that has no records. The names of the key attributes are invented. If a snapshot
-// was added, the REMOVE counts as a change from the snapshot: the item did not exist at the time of the snapshot.
-func (l *latestItems) removeOf(k item.Key) (record.Change, error) {
+// stateWithoutRecord returns the state of an item that has no records: a REMOVE, with made-up names for the key
+// attributes. If a snapshot of the table was added, it is the evidence: it does not have the item.
+func (l *latestItems) stateWithoutRecord(k item.Key) (audit.ItemState, error) {
 	keys, err := itemkey.Nameless(k)
 	if err != nil {
-		return record.Change{}, fmt.Errorf("it is stored under a key that no table has: %w", err)
+		return audit.ItemState{}, fmt.Errorf("it is stored under a key that no table has: %w", err)
 	}
-	c, err := itemkey.Change(l.decoder, "REMOVE", record.KeysOnly, keys, item.Image{})
-	c.Backfill = l.hasSnapshot
-	return c, err
+	removal, err := itemkey.Change(l.decoder, "REMOVE", record.KeysOnly, keys, item.Image{})
+	evidence := audit.NoEvidence
+	if l.hasSnapshot {
+		evidence = audit.TableSnapshot
+	}
+	return audit.ItemState{Change: removal, Evidence: evidence}, err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit"
 )
 
 // A folder may hold entries under keys that cannot be decoded. The other items are read.
@@ -26,7 +27,7 @@ func TestLatest_KeysOfNoItem(t *testing.T) {
 	if err := items[0].Err; err == nil || !strings.Contains(err.Error(), "under a key that no table has") {
 		t.Errorf("a key of no item: %v", err)
 	}
-	if items[1].Err != nil || !items[1].Change.Removed() {
+	if items[1].Err != nil || !items[1].Change.Removed() || items[1].Evidence != audit.NoEvidence {
 		t.Errorf("an item that is not there: %+v", items[1])
 	}
 }
@@ -60,14 +61,14 @@ func TestLatest_Snapshot(t *testing.T) {
 	}
 	for i, want := range []struct {
 		state    string
-		snapshot bool
-	}{{`"snapshot"`, true}, {`"record"`, false}, {"", true}} {
+		evidence audit.Evidence
+	}{{`"snapshot"`, audit.TableSnapshot}, {`"record"`, audit.LastRecord}, {"", audit.TableSnapshot}} {
 		c, state := &items[i].Change, ""
 		if v, ok := c.New.Get("State"); ok {
 			state = string(v.AppendJSON(nil))
 		}
-		if fromSnapshot := c.Backfill || c.FromSnapshot(); state != want.state || fromSnapshot != want.snapshot || c.Removed() != (state == "") || c.Removed() && !c.Backfill {
-			t.Errorf("%s: %q of %v, removed %v, want %+v", c.Key, state, c.Version, c.Removed(), want)
+		if got := items[i].Evidence; state != want.state || got != want.evidence || c.Removed() != (state == "") {
+			t.Errorf("%s: %q of %v, removed %v, want %+v", c.Key, state, got, c.Removed(), want)
 		}
 	}
 }

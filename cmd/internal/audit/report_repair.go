@@ -56,15 +56,17 @@ func (r *RepairSummary) Err() error {
 	return nil
 }
 
-// repairFindings repairs the findings in the report of --repair. Each write is conditional on the state that the audit
-// saw. So later changes win, and a repeated repair does nothing.
+// repairFindings repairs the findings in a report. Each write is conditional on the state that the audit saw. So later
+// changes win, and a repeated repair does nothing.
 //
 // The groups of aggregates are repaired first: each is set to the sum of its stored contributions. A contribution is
 // what one item counts for in a group. The other findings follow. Each repaired contribution changes its groups, too.
-func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.Header) (*RepairSummary, error) {
-	r := &RepairSummary{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
+func (j *job) repairFindings(
+	ctx context.Context, report string, lookup run.Lookup, about run.Header,
+) (*RepairSummary, error) {
+	r := &RepairSummary{Report: report, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
 	groups := make(map[int][]audit.Finding)
-	header, sum, err := j.forEachFinding(func(sink int, f *audit.Finding) error {
+	header, sum, err := j.forEachFinding(report, func(sink int, f *audit.Finding) error {
 		switch {
 		case !f.Verdict.Differs():
 			r.NotRepaired++
@@ -76,16 +78,8 @@ func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.H
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case header.Pipeline != j.cfg.Name:
-		return nil, cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.repair, header.Pipeline, j.cfg.File,
-			j.cfg.Name)
-	case header.Stream != about.Stream:
-		return nil, cli.Usagef("%s is of a table whose stream was %q, and it is %q: audit again", j.o.repair, header.Stream,
-			about.Stream)
-	case !j.live && header.Source != about.Source:
-		return nil, cli.Usagef("%s is of %s, and these are %s: name the same records, or audit again", j.o.repair,
-			header.Source, about.Source)
+	if err := j.checkReport(report, header, about); err != nil {
+		return nil, err
 	}
 	r.Unfinished = sum == nil
 	for _, sink := range slices.Sorted(maps.Keys(groups)) {
@@ -97,7 +91,7 @@ func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.H
 		Sinks: j.sinks, Lookup: lookup, Budget: j.budget,
 		Done: func(sink int, f *audit.Finding, done audit.Outcome) { j.reportRepair(sink, f, done, r) },
 	})
-	_, _, err = j.forEachFinding(func(sink int, f *audit.Finding) error {
+	_, _, err = j.forEachFinding(report, func(sink int, f *audit.Finding) error {
 		if !f.Verdict.Differs() || f.Kind == audit.Group {
 			return nil
 		}
@@ -109,16 +103,33 @@ func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.H
 	return r, repairer.Flush(ctx)
 }
 
-// forEachFinding reads the report of --repair, and calls do with each finding about an audited sink. The summary is nil
-// if the audit of the report did not end.
-func (j *job) forEachFinding(do func(sink int, f *audit.Finding) error) (*run.Header, *run.Summary, error) {
-	return run.ReadReport(j.o.repair, func(name string, f *audit.Finding) error {
+// checkReport returns a usage error if a report is not about the pipeline, the table and the records of this command.
+func (j *job) checkReport(report string, header *run.Header, about run.Header) error {
+	switch {
+	case header.Pipeline != j.cfg.Name:
+		return cli.Usagef("%s is of the pipeline %s, and %s is of %s", report, header.Pipeline, j.cfg.File, j.cfg.Name)
+	case header.Stream != about.Stream:
+		return cli.Usagef("%s is of a table whose stream was %q, and it is %q: audit again", report, header.Stream,
+			about.Stream)
+	case !j.live && header.Source != about.Source:
+		return cli.Usagef("%s is of %s, and these are %s: name the same records, or audit again", report,
+			header.Source, about.Source)
+	}
+	return nil
+}
+
+// forEachFinding reads a report, and calls do with each finding about an audited sink. The summary is nil if the audit
+// of the report did not end.
+func (j *job) forEachFinding(
+	report string, do func(sink int, f *audit.Finding) error,
+) (*run.Header, *run.Summary, error) {
+	return run.ReadReport(report, func(name string, f *audit.Finding) error {
 		sink := j.sinkIndex(name)
 		switch {
 		case sink < 0 && len(j.o.sinks) > 0:
 			return nil
 		case sink < 0:
-			return fmt.Errorf("%s has the sink %s, and %s has not: audit again, or name the sinks with --sink", j.o.repair, name,
+			return fmt.Errorf("%s has the sink %s, and %s has not: audit again, or name the sinks with --sink", report, name,
 				j.cfg.File)
 		}
 		return do(sink, f)

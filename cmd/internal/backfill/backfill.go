@@ -124,7 +124,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 		return err
 	}
 
-	j := &job{o: o, streams: s, cfg: cfg}
+	mask, err := sinks.Mask(cfg)
+	if err != nil {
+		return err
+	}
+	j := &job{o: o, streams: s, cfg: cfg, mask: mask}
 	if o.dryRun {
 		err = j.describe(ctx)
 	} else {
@@ -137,7 +141,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	return err
 }
 
-// openAndRun opens the stores, selects the sinks, and runs the backfill.
+// openAndRun opens the stores, records the outputs in the state, and runs the backfill.
 func (j *job) openAndRun(ctx context.Context) (err error) {
 	if j.cfg.Source.DynamoDBLocal {
 		j.o.clockSkew = max(j.o.clockSkew, localClockSkew)
@@ -166,6 +170,11 @@ func (j *job) openAndRun(ctx context.Context) (err error) {
 	if err := j.recordGoSinks(ctx); err != nil {
 		return err
 	}
+	return j.selectAndRun(ctx)
+}
+
+// selectAndRun selects the sinks by the births and the backfills in the state, and runs the backfill.
+func (j *job) selectAndRun(ctx context.Context) error {
 	births, err := stream.Collect(j.stateStore.Births(ctx))
 	if err != nil {
 		return err
@@ -249,13 +258,20 @@ func (j *job) recordOutputs(ctx context.Context) error {
 	return err
 }
 
-// markLiveUnfilled makes sinks live without a backfill. They wait, or their run has no stored backfill.
+// markLiveUnfilled makes sinks live without a backfill. They wait, or their run has written nothing.
 func (j *job) markLiveUnfilled(ctx context.Context) error {
+	var runs []string
 	for _, b := range j.selection.births {
-		hasNoSource := b.Stage == state.Filling && !j.selection.isStored()
-		if b.Stage != state.Waiting && !hasNoSource {
+		hasWrittenNothing := b.Stage == state.Filling && !j.selection.isStored()
+		switch {
+		case hasWrittenNothing:
+			runs = append(runs, b.Run)
+		case b.Stage != state.Waiting:
 			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
 		}
+	}
+	if err := j.abandonUnstored(ctx, runs); err != nil {
+		return err
 	}
 	makeLive := func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }
 	if _, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, makeLive); err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/items"
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
@@ -37,8 +38,8 @@ type job struct {
 	stateStore state.Store
 	selection  *selection
 	aws        awssdk.Config // with --live, or with an export in S3
+	mask       *mask.Mask    // hides sensitive values in messages; nil: hides none
 
-	backfill  state.Backfill          // the stored backfill of the run; zero for an archive, and before openSource
 	items     *items.Snapshot         // with --items; nil until the files are read
 	table     scan.Table              // zero if DescribeTable was not called
 	keys      []string                // names of the table's key attributes; nil until the source is open
@@ -49,6 +50,13 @@ type job struct {
 
 // allSinks returns the sinks of the file, and the program's functions for entities.
 func (j *job) allSinks() []config.Sink { return sinks.AllSinks(j.cfg, j.streams.Extensions...) }
+
+// selectedSinks returns the sinks that the run fills.
+func (j *job) selectedSinks() []config.Sink {
+	names := j.selection.names()
+	isUnselected := func(s config.Sink) bool { return !slices.Contains(names, s.Name) }
+	return slices.DeleteFunc(slices.Clone(j.allSinks()), isUnselected)
+}
 
 // loadAWS loads the settings of AWS, if the stores or an export are in AWS.
 func (j *job) loadAWS(ctx context.Context) (err error) {
@@ -65,50 +73,93 @@ func (j *job) run(ctx context.Context) error {
 	if err := j.loadAWS(ctx); err != nil {
 		return err
 	}
-	if j.selection.allPartsRead() {
-		return j.finish(ctx, nil)
-	}
-	if len(j.o.items) > 0 { // a file that is refused must leave the births as they are
-		if _, err := j.openSnapshot(ctx); err != nil {
+	switch {
+	case j.o.prepare:
+		return j.prepareFloor(ctx)
+	case j.selection.allPartsRead():
+		if err := j.checkSettlingSource(ctx); err != nil {
 			return err
 		}
+		return j.finish(ctx, nil)
 	}
-	if err := j.begin(ctx); err != nil {
-		return err
-	}
-	if j.o.prepare {
-		var r plannedRun
-		j.addSelection(&r)
-		return cli.Print(j.streams.Out, j.o.format, r, r.write)
-	}
-	if err := j.checkStream(ctx); err != nil {
-		return err
-	}
-	src, err := j.openSource(ctx)
+	src, err := j.beginReading(ctx)
 	if err != nil {
 		return err
 	}
 	sum, err := j.fill(ctx, src)
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
-	if err := errors.Join(err, src.Close(closing)); err != nil {
-		if errors.Is(err, errSelectsNothing) {
-			err = errors.Join(err, j.abandonRun(closing))
-		}
+	if err := errors.Join(err, closeSource(ctx, src)); err != nil {
 		return err
 	}
-	return j.finish(ctx, sum)
+	unselected, err := j.leaveOutUnselected(ctx, src)
+	if err != nil {
+		return err
+	}
+	if len(j.selection.births) > 0 {
+		err = j.finish(ctx, sum)
+	}
+	return errors.Join(err, j.unselectedError(unselected))
+}
+
+// prepareFloor sets the floor of the sinks that wait, and prints it.
+func (j *job) prepareFloor(ctx context.Context) error {
+	if !j.selection.isStored() {
+		if err := j.begin(ctx); err != nil {
+			return err
+		}
+	}
+	var r plannedRun
+	j.addSelection(&r)
+	return cli.Print(j.streams.Out, j.o.format, r, r.write)
+}
+
+// beginReading stores the stages of the sinks and the backfill of the run, and opens the source.
+func (j *job) beginReading(ctx context.Context) (source, error) {
+	hasBegun := j.hasBegun()
+	switch { // a source that is refused must leave the births as they are
+	case len(j.o.items) > 0:
+		if _, err := j.openSnapshot(ctx); err != nil {
+			return nil, err
+		}
+	case len(j.o.archive) > 0:
+		if err := j.checkArchive(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if !hasBegun {
+		if err := j.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := j.checkStream(ctx); err != nil {
+		return nil, err
+	}
+	return j.openSource(ctx)
+}
+
+// hasBegun reports whether an earlier process has changed the births of the run. It stored the backfill of an archive
+// before that, and may have been killed in between. Then the births still have a floor that --prepare has set.
+func (j *job) hasBegun() bool {
+	hasFloor := func(b state.Birth) bool { return !b.Floor.IsZero() }
+	isArchiveUnbegun := len(j.o.archive) > 0 && slices.ContainsFunc(j.selection.births, hasFloor)
+	return j.selection.isStored() && !isArchiveUnbegun
 }
 
 // refusals returns the reasons why the run is refused, as far as the flags, the file and the selection show them. An
 // entry is nil if its check finds none.
 func (j *job) refusals() []error {
-	return []error{j.checkLag(), j.checkFloor(), j.checkCopies(), j.checkTypes()}
+	return []error{j.checkLag(), j.checkPrepare(), j.checkFloor(), j.checkArchives(), j.checkTypes()}
 }
 
 // closeTimeout limits how long closing the source takes. Closing stores how far each part was read. If this fails for a
 // part, other processes wait for the claim time before they read the part.
 const closeTimeout = 5 * time.Second
+
+// closeSource closes a source, also if ctx has ended.
+func closeSource(ctx context.Context, src source) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	return src.Close(ctx)
+}
 
 // source is the source of a backfill.
 type source interface {
@@ -119,8 +170,10 @@ type source interface {
 	newProgress(w io.Writer, description string) *cli.Progress
 	// show shows the progress of the source. records is the number of records that the pipeline has read.
 	show(progress *cli.Progress, records int64)
-	// check returns an error if the source was broken, or if nothing in it was readable or selected.
-	check(ctx context.Context, records int64) error
+	// check returns an error if the source was broken, or if nothing in it was readable.
+	check(records int64) error
+	// Unselected returns the names of the sinks for which a narrowing selects nothing.
+	Unselected(ctx context.Context) ([]string, error)
 }
 
 // fill runs a pipeline of the sinks over the source.
@@ -128,7 +181,12 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	progress := src.newProgress(j.streams.Err, "filling "+j.selection.String())
 	var noEntity atomic.Int64
 	j.views = make(map[string]*view.Sink)
-	o := sinks.BackfillOptions{Sinks: j.selection.names(), Views: j.views, Narrowing: j.condition()}
+	o := sinks.BackfillOptions{Sinks: j.selection.names(), Views: j.views}
+	if j.narrowing != nil {
+		narrowing := records.NewWideSelection(j.narrowing, j.mask)
+		defer narrowing.Warn(j.streams.Err, "the filters of the sinks decided about that")
+		o.Narrowing = narrowing
+	}
 	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.NewWarnLogger(progress, j.o.verbose),
 		sinks.WithExtensions(j.streams.Extensions...), sinks.Backfill(o), sinks.CountNoEntity(&noEntity))
 	if err != nil {
@@ -142,7 +200,13 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return &sum, err
 	}
-	if err := src.check(ctx, sum.Records); err != nil {
+	if archive, is := src.(*archiveSource); is {
+		j.asOf = archive.Newest()
+		if j.o.Live && !j.asOf.IsZero() { // a copy may end long before the pipeline's own archive
+			fmt.Fprintf(j.streams.Err, "the newest change of the archive was made at %s\n", j.asOf.Format(time.RFC3339))
+		}
+	}
+	if err := src.check(sum.Records); err != nil {
 		return &sum, err
 	}
 	if !sum.Balanced {
@@ -154,15 +218,27 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 // finish waits for the stream, makes the sinks live, and prints the result. sum is nil if an earlier process read the
 // source.
 func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
-	if j.backfill.Run != "" { // reading may have taken longer than the state keeps tombstones
-		if err := j.checkAge(ctx, j.backfill); err != nil {
+	hasRead := sum != nil
+	if hasRead { // reading may have taken longer than the state keeps tombstones
+		if err := j.checkAge(ctx); err != nil {
 			return err
 		}
 	}
 	if err := j.waitAndMakeLive(ctx); err != nil {
 		return err
 	}
+	r := j.result(ctx, sum)
+	if err := cli.Print(j.streams.Out, j.o.format, r, r.write); err != nil {
+		return err
+	}
+	if hasRead {
+		return sum.DeadLetterError()
+	}
+	return nil
+}
 
+// result returns the result of a run whose sinks are live. sum is that of [job.finish].
+func (j *job) result(ctx context.Context, sum *replay.Summary) result {
 	r := result{Run: j.selection.runID, Sinks: j.selection.names(), Stage: "live", Summary: sum, Assumed: j.lagAssumption()}
 	if sum != nil {
 		sum.AddCommands(j.cfg, &j.o.Flags)
@@ -175,13 +251,7 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 			fmt.Fprintf(j.streams.Err, cli.Warning+"the rows of %s that several items claim cannot be listed: %v\n", name, err)
 		}
 	}
-	if err := cli.Print(j.streams.Out, j.o.format, r, r.write); err != nil {
-		return err
-	}
-	if sum != nil {
-		return sum.DeadLetterError()
-	}
-	return nil
+	return r
 }
 
 // result is the output of `backfill -o json`.
@@ -251,19 +321,10 @@ func (r *result) write(w io.Writer) {
 // snapshotSource reads the items of an export, a scan or files.
 type snapshotSource struct {
 	*snapshot.Source
-	narrowing  string // text of the narrowing that may leave out items of the snapshot; "" if there is none
-	correction string // what to do if the narrowing selects nothing
+	narrowing string // text of the narrowing that may leave out items of the snapshot; "" if there is none
 }
 
-var errSelectsNothing = errors.New("a sink that is filled by nothing can't be filled again: the sinks are not live")
-
-func (s snapshotSource) check(ctx context.Context, _ int64) error {
-	if selectsNothing, err := s.SelectsNothing(ctx); err != nil || !selectsNothing {
-		return err
-	}
-	return fmt.Errorf("--type, --key-prefix and --filter select no item of the source (%s): %w; %s", s.narrowing,
-		errSelectsNothing, s.correction)
-}
+func (s snapshotSource) check(int64) error { return nil }
 
 func (s snapshotSource) newProgress(w io.Writer, description string) *cli.Progress {
 	return cli.NewItemProgress(w, description, s.progress().TotalItems)
@@ -281,34 +342,4 @@ func (s snapshotSource) progress() cli.ItemProgress {
 		items.TotalItems = 0 // unknown
 	}
 	return items
-}
-
-// archiveSource reads archives and saved records, which must have all changes ever made.
-type archiveSource struct {
-	*records.Reporting
-}
-
-// check returns an error if the archive is empty or has an unreadable part. After the archive is repaired, the same
-// command reads it again.
-func (a archiveSource) check(_ context.Context, records int64) error {
-	switch {
-	case a.Broken != nil:
-		return fmt.Errorf("the archive is not complete, and the sinks stay as they are: fix it, and repeat the command: %w",
-			a.Broken)
-	case records == 0:
-		return errors.New(
-			"the archive has no change: name an archive, or saved records; items are read with --items, and an export with --export")
-	}
-	return nil
-}
-
-func (a archiveSource) Close(context.Context) error { return a.Reporting.Close() }
-
-func (a archiveSource) newProgress(w io.Writer, description string) *cli.Progress {
-	return cli.NewProgress(w, description, a.Progress().TotalBytes)
-}
-
-func (a archiveSource) show(progress *cli.Progress, records int64) {
-	p := a.Progress()
-	progress.UpdateBytes(p.Bytes, p.TotalBytes, records)
 }

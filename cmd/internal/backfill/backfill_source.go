@@ -1,12 +1,10 @@
 package backfill
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -16,11 +14,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/sinks"
-	"github.com/tablewake/tablewake/sinks/local"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -83,11 +79,30 @@ func (f *sourceFlags) checkSource(t *target.Flags) error {
 	return nil
 }
 
-// openSource opens the source, and stores the backfill.
+// openSource opens the source, and stores the backfill before anything is written.
 func (j *job) openSource(ctx context.Context) (source, error) {
 	if len(j.o.archive) > 0 {
 		return j.openArchive(ctx)
 	}
+	snap, err := j.storeSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname() // a part of the id with which this process claims parts
+	src, err := snapshot.NewSource(snapshot.SourceOptions{
+		Snapshot: snap, Backfills: j.stateStore, Run: j.selection.runID, Owner: host + "-" + state.NewID(),
+		Concurrency: j.o.parts, Selections: j.selections(), Throttle: j.lagWaiter(),
+		Logger: cli.NewWarnLogger(j.streams.Err, j.o.verbose),
+		Alone:  !j.o.Live, // the folder is locked
+	})
+	if err != nil {
+		return nil, err
+	}
+	return snapshotSource{src, j.narrowing.String()}, nil
+}
+
+// storeSnapshot opens the snapshot that the flags name, checks it, and stores its backfill.
+func (j *job) storeSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	snap, err := j.openSnapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -100,58 +115,69 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 		}
 	}
 	j.warnOfArchives(info.Time)
-
 	b := state.Backfill{
-		Run: j.selection.runID, Sinks: strings.Join(j.selection.names(), ","), Source: j.withNarrowing(info.Source),
-		Start: time.Now().UTC().Truncate(time.Second),
-		From:  info.OldestTime.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
+		Source: j.withNarrowing(info.Source), From: info.OldestTime.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
 	}
-	stored, err := j.stateStore.AddBackfill(ctx, b)
-	if err != nil {
+	if err := j.storeBackfill(ctx, b); err != nil {
 		return nil, err
 	}
-	otherBeganScan := j.o.scan && !j.selection.isStored() && stored != b
+	otherBeganScan := j.o.scan && j.selection.stored.Source != b.Source
 	if otherBeganScan { // both scans began at the same time: use the start time of the stored one
-		j.selection.stored = stored
 		if snap, err = j.openSnapshot(ctx); err != nil {
 			return nil, err
 		}
-		b.Source = j.withNarrowing(snap.Info().Source)
 	}
-	if err := j.checkStored(ctx, stored, b.Source); err != nil {
-		return nil, err
-	}
-	j.backfill = stored
+	return snap, errors.Join(j.checkSource(j.withNarrowing(snap.Info().Source)), j.checkAge(ctx))
+}
 
-	host, _ := os.Hostname() // a part of the id with which this process claims parts
-	src, err := snapshot.NewSource(snapshot.SourceOptions{
-		Snapshot: snap, Backfills: j.stateStore, Run: stored.Run, Owner: host + "-" + state.NewID(), Concurrency: j.o.parts,
-		Narrowing: j.condition(), Throttle: j.lagWaiter(), Logger: cli.NewWarnLogger(j.streams.Err, j.o.verbose),
-	})
-	if err != nil {
-		return nil, err
+// storeBackfill stores the backfill of the run, unless it is stored. b has the fields that depend on the source. If
+// several processes of the run call it at once, all continue with the backfill of the first one.
+func (j *job) storeBackfill(ctx context.Context, b state.Backfill) (err error) {
+	if j.selection.isStored() {
+		return nil
 	}
-	return snapshotSource{src, j.narrowing.String(), j.narrowingCorrection()}, nil
+	b.Run, b.Sinks = j.selection.runID, strings.Join(j.selection.names(), ",")
+	b.Start = time.Now().UTC().Truncate(time.Second)
+	stored, err := j.stateStore.AddBackfill(ctx, b)
+	switch {
+	case err != nil:
+		return err
+	case stored.Sinks != b.Sinks:
+		return fmt.Errorf("another command has taken sinks of %s from this run meanwhile: repeat the command", j.selection)
+	}
+	j.selection.stored = stored
+	return nil
 }
 
 // digests matches the digests in the name of a source that consists of files of items.
 var digests = regexp.MustCompile(` sha256:[0-9a-f]{16}`)
 
-// checkStored returns an error unless the stored run can continue with a source.
-func (j *job) checkStored(ctx context.Context, stored state.Backfill, source string) error {
-	names := strings.Join(j.selection.names(), ",")
-	isSameSource := stored.Source == source
-	hasSameFiles := digests.ReplaceAllString(stored.Source, "") == digests.ReplaceAllString(source, "")
+// checkSource returns an error unless a source is that of the stored run.
+func (j *job) checkSource(name string) error {
+	stored := j.selection.stored
+	hasSameFiles := digests.ReplaceAllString(stored.Source, "") == digests.ReplaceAllString(name, "")
 	switch {
-	case hasSameFiles && !isSameSource:
+	case !j.selection.isStored() || stored.Source == name:
+		return nil
+	case hasSameFiles:
 		return fmt.Errorf("the files of %s were replaced since the run %s began to read them: put them back as they were; "+
 			"or give the sinks another name and a place of their own, and fill those from the new files",
 			strings.Join(j.o.items, " "), stored.Run)
-	case !isSameSource || stored.Sinks != names:
-		return cli.Usagef("the run %s reads %s into %s, and not %s into %s: name the same", stored.Run, stored.Source,
-			stored.Sinks, source, names)
 	}
-	return j.checkAge(ctx, stored)
+	return cli.Usagef("the run %s reads %s, and not %s: name the same", stored.Run, stored.Source, name)
+}
+
+// checkSettlingSource returns an error unless the flags name the source of the stored run, which has read all of it.
+func (j *job) checkSettlingSource(ctx context.Context) error {
+	if len(j.o.archive) > 0 {
+		return j.checkSource(j.archiveName())
+	}
+	snap, err := j.openSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	j.asOf = snap.Info().Time
+	return j.checkSource(j.withNarrowing(snap.Info().Source))
 }
 
 // sourceChecks returns the checks of whether a snapshot can be read into the sinks. The last one makes calls.
@@ -182,44 +208,6 @@ func (j *job) checkTable(info snapshot.Info) error {
 	return fmt.Errorf("the source is of the table %s, and %s reads %s", info.TableARN, j.cfg.File, j.tableName())
 }
 
-// wider selects the items of a narrowing, and each item for which the narrowing returns an error. The filters of the
-// sinks decide about that item.
-type wider struct{ *snapshot.ItemSelection }
-
-// Match implements [pipeline.Condition].
-func (w wider) Match(c *record.Change) (bool, error) {
-	matches, err := w.ItemSelection.Match(c)
-	return matches || err != nil, nil
-}
-
-// condition returns the narrowing as a condition; nil if all items are read.
-func (j *job) condition() pipeline.Condition {
-	if j.narrowing == nil {
-		return nil
-	}
-	return wider{j.narrowing}
-}
-
-// narrowingCorrection returns what to do if the narrowing selects nothing.
-func (j *job) narrowingCorrection() string {
-	repeat := "correct the flags, and repeat the command"
-	hasAllItems := j.o.startExport && j.narrowing.Expression().Text == "" // DynamoDB has left out no item
-	if path, err := j.exportPath(j.backfill.Source); hasAllItems && err == nil {
-		repeat += " with --export " + path + ", which has all items, in place of --start-export, --bucket and --prefix"
-	}
-	return fmt.Sprintf("%s; or, if the table really has no such item: `%s`", repeat,
-		target.BackfillCommand(j.o.CommandLine(j.cfg), strings.Join(j.selection.names(), ","), "--none"))
-}
-
-// withNarrowing returns the name of a source, followed by its narrowing.
-func (j *job) withNarrowing(source string) string {
-	narrowing := j.narrowing.String()
-	if strings.HasSuffix(source, narrowing) { // also if there is no narrowing
-		return source
-	}
-	return source + " " + narrowing
-}
-
 // checkView returns an error if a sink needs old images and an incremental export has none.
 func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	if info.View != record.NewImage {
@@ -241,70 +229,16 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	return nil
 }
 
-// checkAge returns an error if the state may forget tombstones that the backfill needs before it ends. Archives and Go
-// sinks need no tombstones.
-func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
-	if !j.selection.keepsState() {
+// checkAge returns an error if the state may forget tombstones that the stored run needs before it ends. Archives and
+// Go sinks need no tombstones. A run that reads an archive needs none either: the archive has the removals. Nor does a
+// run that has read all parts.
+func (j *job) checkAge(ctx context.Context) error {
+	if !j.selection.keepsState() || len(j.o.archive) > 0 || j.selection.allPartsRead() {
 		return nil
 	}
 	retention, err := state.LoadRetention(ctx, j.stateStore, sinks.GuardRetention(j.cfg), false)
 	if err != nil {
 		return err
 	}
-	return retention.CheckBackfill(b, time.Now())
-}
-
-// checkCopies returns an error if an archive would be filled from itself.
-func (j *job) checkCopies() error {
-	for _, s := range j.selection.neverWait {
-		if s.Archive == nil {
-			continue
-		}
-		bucket := cmp.Or(s.Archive.Bucket, s.Name)
-		own := "s3://" + bucket
-		if !j.o.Live {
-			own = local.Dir(j.o.Local).Archive(bucket)
-		}
-		for _, path := range j.o.archive {
-			from, to := absolute(path), absolute(own)+s.Archive.Prefix
-			if strings.HasPrefix(from, to) || strings.HasPrefix(to, from) {
-				return cli.Usagef("--sink %s: --archive %s has the archive that would be filled: leave it out", s.Name, path)
-			}
-		}
-	}
-	return nil
-}
-
-// absolute returns an absolute path with a / at the end, so that two paths of the same folder or prefix are equal.
-func absolute(path string) string {
-	if !target.IsS3(path) {
-		if abs, err := filepath.Abs(path); err == nil {
-			path = filepath.ToSlash(abs)
-		}
-	}
-	return strings.TrimSuffix(path, "/") + "/"
-}
-
-// openArchive opens archives and saved records. With --live it first waits until the archive has the changes that the
-// sinks left out.
-func (j *job) openArchive(ctx context.Context) (source, error) {
-	if j.o.Live { // the archive must have the changes that the sinks left out while they waited
-		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay)
-		fmt.Fprintf(j.streams.Err, "the archive is read when it has all that was made before %s\n", at.Format(time.RFC3339))
-		if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
-			return nil, err
-		}
-		if err := j.waitUntilRead(ctx, at); err != nil {
-			return nil, err
-		}
-	}
-	opened, err := records.Open(ctx, j.o.Source(j.cfg, j.streams, j.o.archive), records.Period{}, j.streams.Err)
-	if err != nil {
-		return nil, err
-	}
-	m, err := sinks.Mask(j.cfg)
-	if err != nil {
-		return nil, errors.Join(err, opened.Close())
-	}
-	return archiveSource{&records.Reporting{Source: opened, W: j.streams.Err, Tables: j.cfg.Source.Tables, Mask: m}}, nil
+	return retention.CheckBackfill(j.selection.stored, time.Now())
 }

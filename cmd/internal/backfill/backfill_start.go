@@ -20,10 +20,8 @@ import (
 const minFloorDelay = 15 * time.Second
 
 // begin stores the stage Filling with the run and the floor. From the floor on, the stream writes changes to the sinks.
+// It stores the backfill of an archive before that. With --prepare it changes only the sinks that wait.
 func (j *job) begin(ctx context.Context) error {
-	if j.selection.isStored() {
-		return nil
-	}
 	if j.selection.missesChanges() {
 		if err := j.proveRoutes(ctx); err != nil {
 			return err
@@ -33,6 +31,23 @@ func (j *job) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if j.o.prepare {
+		return j.beginBirths(ctx, arn)
+	}
+	if err := j.abandonUnstored(ctx, j.selection.replaced); err != nil {
+		return err
+	}
+	if len(j.o.archive) > 0 {
+		if err := j.storeArchive(ctx); err != nil {
+			return err
+		}
+	}
+	return j.beginBirths(ctx, arn)
+}
+
+// beginBirths changes the births of the sinks by [job.beginBirth]. If it stores them too late for every process to
+// learn the floor, it sets a later floor.
+func (j *job) beginBirths(ctx context.Context, streamARN string) (err error) {
 	var waiting []string // names of the sinks that waited before any birth was changed here
 	for _, b := range j.selection.births {
 		if b.Stage == state.Waiting {
@@ -42,7 +57,7 @@ func (j *job) begin(ctx context.Context) error {
 	for {
 		floor := j.newFloor()
 		j.selection.births, err = sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, func(b *state.Birth) {
-			j.beginBirth(b, waiting, floor, arn)
+			j.beginBirth(b, waiting, floor, streamARN)
 		})
 		if err != nil {
 			return err
@@ -51,19 +66,21 @@ func (j *job) begin(ctx context.Context) error {
 		if !mustBeLearned || time.Until(floor) > minFloorDelay-3*time.Second {
 			return nil
 		}
-		// The births were stored too late for every process to learn the floor, so set a later one.
 	}
 }
 
 // beginBirth sets the stage Filling with the run and the stream. It sets the floor only if waiting names the sink. A
 // sink that the run takes over keeps its floor and its stream, because the stream has written to it since then.
 func (j *job) beginBirth(b *state.Birth, waiting []string, floor time.Time, streamARN string) {
-	run := j.selection.runID
+	run, waited := j.selection.runID, slices.Contains(waiting, b.Sink)
+	if j.o.prepare && !waited {
+		return
+	}
 	if b.Stage == state.Filling && slices.Contains(j.selection.replaced, b.Run) {
 		b.Run = run
 	}
 	isOfOtherRun := b.Run != "" && b.Run != run
-	needsFloor := slices.Contains(waiting, b.Sink) && (b.Stage == state.Waiting || b.Run == run)
+	needsFloor := waited && (b.Stage == state.Waiting || b.Run == run) // of the run: its first floor was stored too late
 	switch {
 	case len(j.o.archive) > 0 && !isOfOtherRun:
 		b.Floor = time.Time{} // also clears a floor that --prepare has set
@@ -73,6 +90,16 @@ func (j *job) beginBirth(b *state.Birth, waiting []string, floor time.Time, stre
 	if b.Stage == state.Waiting || b.Stage == state.Live {
 		b.Stage, b.Run, b.Stream = state.Filling, run, streamARN
 	}
+}
+
+// checkPrepare returns an error if --prepare has no floor to set or to print.
+func (j *job) checkPrepare() error {
+	hasFloor := j.selection.hasWaiting() || !j.selection.earliestSourceTime(0).IsZero()
+	if !j.o.prepare || hasFloor {
+		return nil
+	}
+	return cli.Usagef("--prepare sets the floor of sinks that wait, and none of these does (%s): name the source, "+
+		"without --prepare", j.selection)
 }
 
 // checkFloor returns an error if a sink has no floor yet, and the source is older than any floor that is set now.
@@ -137,18 +164,19 @@ func (j *job) checkTime(shown time.Time) error {
 	if j.o.startExport {
 		earliest = j.selection.earliestSourceTime(0)
 	}
-	isKnownLater := !shown.IsZero() && !shown.Before(earliest)
-	if earliest.IsZero() || isKnownLater {
+	switch {
+	case earliest.IsZero(): // no sink has a floor
 		return nil
-	}
-	if shown.IsZero() {
+	case shown.IsZero():
 		return fmt.Errorf(
 			"it is unknown when the source showed the table, and it must be %s or later: the stream does not write to %s what was made before; use --scan or an export",
 			earliest.Format(time.RFC3339), j.selection)
+	case shown.Before(earliest):
+		return fmt.Errorf(
+			"the source shows the table as of %s, and it must be as of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export as of that time",
+			shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.selection)
 	}
-	return fmt.Errorf(
-		"the source shows the table as of %s, and it must be as of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export as of that time",
-		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.selection)
+	return nil
 }
 
 // warnOfArchives warns of each archive that began after the time at which the source shows the table. An archive has no

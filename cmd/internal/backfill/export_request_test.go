@@ -16,7 +16,7 @@ func (w *exportWorld) open(ctx context.Context, j *job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return j.backfill.Source, src.Close(context.WithoutCancel(ctx))
+	return j.selection.stored.Source, src.Close(context.WithoutCancel(ctx))
 }
 
 // kill begins a process, and stops it after the answer to an operation.
@@ -181,7 +181,7 @@ func TestCorrectionOfStartExport(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "repeat the command with --export s3://b/AWSDynamoDB/" + w.id(0) + ", which has all items, in place of --start-export, --bucket and --prefix;"
-		if text := j.narrowingCorrection(); strings.Contains(text, want) != reads {
+		if text := j.narrowingCorrection(j.selection.names()); strings.Contains(text, want) != reads {
 			t.Errorf("%s: it says %s", filter, text)
 		}
 	}

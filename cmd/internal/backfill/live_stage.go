@@ -42,14 +42,13 @@ func (j *job) waitAndMakeLive(ctx context.Context) error {
 	return err
 }
 
-// deleteEndedBackfills removes backfills that began over a day ago and whose sinks are all live. It keeps newer
-// backfills, because other processes of the run still look up in the state whether all parts are done. It keeps
-// backfills that no birth names, because a Go program reads them.
+// deleteEndedBackfills removes backfills that began over a day ago and whose sinks are all live or that were abandoned.
+// It keeps newer backfills, because other processes of the run still look up in the state whether all parts are done,
+// or whether the run was abandoned. It keeps backfills that no birth names, because a Go program reads them.
 func deleteEndedBackfills(ctx context.Context, store state.Store, births []state.Birth, stored []state.Backfill) error {
 	for _, b := range stored {
-		isOfRun := func(birth state.Birth) bool { return birth.Run == b.Run }
-		isUnfilled := func(birth state.Birth) bool { return isOfRun(birth) && birth.Stage != state.Live }
-		hasEnded := slices.ContainsFunc(births, isOfRun) && !slices.ContainsFunc(births, isUnfilled)
+		isAbandoned := b.Sinks == ""
+		hasEnded := isAbandoned || slices.ContainsFunc(births, b.Fills) && !isOpen(b, births)
 		if !hasEnded || time.Since(b.Start) <= 24*time.Hour {
 			continue
 		}
@@ -70,19 +69,22 @@ func removeRun(ctx context.Context, store state.Store, run string) error {
 	return nil
 }
 
-// abandonRun ends a run that has written nothing. Its sinks stay Filling, with the id of a new run, so that the next
-// command may read another source. Other processes of the abandoned run fail: they find another run in the births.
-func (j *job) abandonRun(ctx context.Context) error {
-	next := state.NewID()
-	_, err := sinks.ChangeBirths(ctx, j.stateStore, j.selection.births, func(b *state.Birth) {
-		if b.Stage == state.Filling && b.Run == j.selection.runID {
-			b.Run = next
+// abandonUnstored abandons runs that are not stored, so that another run can fill their sinks. It stores that they can
+// never begin. A process of such a run may live: it finds this when it stores the backfill of the run, before it writes
+// anything. If it was first, abandonUnstored returns an error.
+func (j *job) abandonUnstored(ctx context.Context, runs []string) error {
+	for _, run := range runs {
+		abandoned := state.Backfill{Run: run, Source: "abandoned", Start: time.Now().UTC().Truncate(time.Second)}
+		stored, err := j.stateStore.AddBackfill(ctx, abandoned)
+		if err != nil {
+			return err
 		}
-	})
-	if err != nil {
-		return err
+		if slices.ContainsFunc(j.selection.births, stored.Fills) {
+			return fmt.Errorf("the run %s has begun to fill %s from %s: wait until the sinks are live, or repeat its command",
+				run, stored.Sinks, stored.Source)
+		}
 	}
-	return removeRun(ctx, j.stateStore, j.selection.runID)
+	return nil
 }
 
 // lagAssumption returns what [job.waitUntilRead] assumes about the lag of Lambda. It returns "" if nothing is assumed:

@@ -118,11 +118,34 @@ func TestAbandonedRunOfAnotherProcess(t *testing.T) {
 		t.Fatal(done, err)
 	}
 	first.selection.births, second.selection.births = []state.Birth{filling}, []state.Birth{filling}
-	if err := first.abandonRun(t.Context()); err != nil {
+	if err := first.abandonSinks(t.Context(), []string{"users"}); err != nil {
 		t.Fatal(err)
 	}
 	err := second.waitAndMakeLive(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "start again") || w.stage() != state.Filling {
 		t.Errorf("the sink is %s (%v)", w.stage(), err)
+	}
+}
+
+// Whoever stores the backfill of a run first decides what the run is: a process of the run, or a command that abandons
+// it to take its sinks.
+func TestFirstStoredBackfillDecides(t *testing.T) {
+	w := newExportWorld(t)
+	process, taker := w.process(&bytes.Buffer{}, nil), w.process(&bytes.Buffer{}, nil)
+	if err := taker.abandonUnstored(t.Context(), []string{"run"}); err != nil {
+		t.Fatal(err)
+	}
+	err := process.storeBackfill(t.Context(), state.Backfill{Source: "archive a"})
+	if err == nil || !strings.Contains(err.Error(), "another command has taken sinks of users from this run") {
+		t.Errorf("a process of an abandoned run: %v", err)
+	}
+	w = newExportWorld(t)
+	process, taker = w.process(&bytes.Buffer{}, nil), w.process(&bytes.Buffer{}, nil)
+	if err := process.storeBackfill(t.Context(), state.Backfill{Source: "archive a"}); err != nil {
+		t.Fatal(err)
+	}
+	err = taker.abandonUnstored(t.Context(), []string{"run"})
+	if err == nil || !strings.Contains(err.Error(), "the run run has begun to fill users from archive a") {
+		t.Errorf("a run that has begun is abandoned: %v", err)
 	}
 }

@@ -184,8 +184,8 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 	switch {
 	case len(j.o.archive) > 0:
-		r.Source = "archive " + strings.Join(j.o.archive, " ")
-		return nil
+		r.Source = j.archiveName()
+		r.addProblem(j.checkSource(r.Source))
 	case j.o.startExport && !j.selection.isStored():
 		r.addProblem(j.resolveKeys(ctx))
 		source, err := j.describeExport(ctx)
@@ -193,22 +193,29 @@ func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 			return err
 		}
 		r.Source = j.withNarrowing(source)
-		return nil
+	default:
+		return j.addSnapshot(ctx, r)
 	}
+	return nil
+}
+
+// addSnapshot is [job.addSource] for a snapshot that exists.
+func (j *job) addSnapshot(ctx context.Context, r *plannedRun) error {
 	snap, err := j.openSnapshot(ctx)
-	isRefusedFile := len(j.o.items) > 0 && cli.ExitCode(err) == cli.ExitFailure && ctx.Err() == nil
-	switch {
-	case err != nil && isRefusedFile:
-		r.addProblem(err)
-		return nil
-	case err != nil:
+	if err != nil {
+		isRefusedFile := len(j.o.items) > 0 && cli.ExitCode(err) == cli.ExitFailure && ctx.Err() == nil
+		if isRefusedFile {
+			r.addProblem(err)
+			return nil
+		}
 		return err
 	}
 	info := snap.Info()
 	r.Source, r.Items, r.Bytes, r.Parts = j.withNarrowing(info.Source), info.Items, info.Bytes, len(snap.Parts())
 	r.Narrowed = j.narrowing.String() != ""
 	if j.selection.isStored() {
-		r.addProblem(j.checkStored(ctx, j.selection.stored, r.Source))
+		r.addProblem(j.checkSource(r.Source))
+		r.addProblem(j.checkAge(ctx))
 	}
 	if j.o.scan { // the scan begins when the floor has passed
 		return nil
@@ -217,9 +224,7 @@ func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 		r.SourceTime = &info.Time
 	}
 	for _, check := range j.sourceChecks(ctx, snap) {
-		if err := check(); err != nil {
-			r.addProblem(err)
-		}
+		r.addProblem(check())
 	}
 	return nil
 }
@@ -229,20 +234,7 @@ func (r *plannedRun) write(w io.Writer) {
 		fmt.Fprintf(w, "fill %s (%s), which is %s\n", s.Sink, strings.TrimSpace(s.Target), s.Stage)
 	}
 	if r.Source != "" {
-		fmt.Fprintf(w, "from %s", r.Source)
-		if r.Parts > 0 {
-			fmt.Fprintf(w, ": %s", cli.Count(r.Parts, "part"))
-		}
-		if r.Items > 0 {
-			fmt.Fprintf(w, ", %s", cli.Count(r.Items, "item"))
-		}
-		if r.Bytes > 0 {
-			fmt.Fprintf(w, ", %s", cli.Count(r.Bytes, "byte"))
-		}
-		if r.Narrowed && (r.Items > 0 || r.Bytes > 0) {
-			fmt.Fprint(w, " before narrowing")
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, r.sourceText())
 	}
 	if r.SourceTime != nil {
 		fmt.Fprintf(w, "it shows the table of %s\n", r.SourceTime.UTC().Format(time.RFC3339))
@@ -253,4 +245,23 @@ func (r *plannedRun) write(w io.Writer) {
 	for _, p := range r.Problems {
 		fmt.Fprintf(w, "this is refused: %s\n", p)
 	}
+}
+
+// sourceText describes the source and its known sizes.
+func (r *plannedRun) sourceText() string {
+	text := "from " + r.Source
+	if r.Parts > 0 {
+		text += ": " + cli.Count(r.Parts, "part")
+	}
+	if r.Items > 0 {
+		text += ", " + cli.Count(r.Items, "item")
+	}
+	if r.Bytes > 0 {
+		text += ", " + cli.Count(r.Bytes, "byte")
+	}
+	hasSize := r.Items > 0 || r.Bytes > 0
+	if r.Narrowed && hasSize {
+		text += " before narrowing"
+	}
+	return text
 }

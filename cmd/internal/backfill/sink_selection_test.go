@@ -157,7 +157,7 @@ func TestCheckCopies(t *testing.T) {
 		o := options{}
 		o.Live, o.Local, o.archive = strings.HasPrefix(path, "s3:"), "out", []string{path}
 		j := &job{o: &o, cfg: cfg, selection: &selection{neverWait: cfg.Sinks[at : at+1]}}
-		if err := j.checkCopies(); (err != nil) != refused {
+		if err := j.checkArchives(); (err != nil) != refused {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

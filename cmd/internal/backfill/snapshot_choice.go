@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -58,7 +59,10 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
 	progress := cli.NewProgress(j.streams.Err, "checking the items", 0)
 	defer progress.End()
-	o := items.Options{Paths: j.o.items, Decoder: decoder, Progress: progress.UpdateBytes}
+	o := items.Options{
+		ShowKey: func(c *record.Change) string { return string(j.mask.Key(c)) },
+		Paths:   target.CanonicalPaths(j.o.items), Decoder: decoder, Progress: progress.UpdateBytes,
+	}
 	letters := cmp.Or(j.cfg.DeadLetters, &config.DeadLetters{})
 	hasLetters := !j.o.Live || letters.Bucket != "" || letters.Queue != "" || letters.Dir != ""
 	o.RefuseUndecodable = letters.BlockUndecodable || !hasLetters // the line would block the backfill
@@ -80,7 +84,12 @@ func (j *job) openItems(ctx context.Context, decoder record.SnapshotOptions) (sn
 // openScan opens a scan that begins after the floor of the sinks.
 func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
 	start := j.selection.stored.From
-	if !j.selection.isStored() {
+	switch {
+	case j.selection.isStored() && start.IsZero(): // a scan has a time, so the run has another source
+		if err := j.checkSource("a scan of " + j.tableName()); err != nil {
+			return nil, err
+		}
+	case !j.selection.isStored():
 		if err := j.waitForScan(ctx); err != nil {
 			return nil, err
 		}

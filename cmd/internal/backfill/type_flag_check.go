@@ -30,10 +30,7 @@ func (j *job) checkTypes() error {
 // acceptedTypes returns the values of an attribute that at least one sink of the run accepts. isLimited is false if a
 // sink may accept other values too.
 func (j *job) acceptedTypes(attribute string) (accepted []string, isLimited bool) {
-	for _, s := range j.allSinks() {
-		if !slices.Contains(j.selection.names(), s.Name) {
-			continue
-		}
+	for _, s := range j.selectedSinks() {
 		var conditions []expr.Clause
 		if s.WhenItem != nil {
 			conditions = append(conditions, s.WhenItem.Clause())

@@ -188,18 +188,20 @@ func (r *resources) openLeaseTable(
 	r.readBefore = stream.PriorReadText(snapshot, "table "+cfg.Leases.Table.Name)
 	r.table, r.gaps = table, r.state
 	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name,
-		table.Form(), stream.LeaseDuration(cfg))
-	return waitForOthers(ctx, read, w)
+		table.Format(), stream.LeaseDuration(cfg))
+	return refuseRunningApplication(ctx, read, w)
 }
 
 // restTime is how long the leases of another application must stay unchanged to show that it has stopped. An
 // application of the KCL renews its leases at least every ten seconds.
 const restTime = 12 * time.Second
 
-// waitForOthers returns an error if another application still renews leases of the table, because two running
-// applications would take the same shards from each other. If the table has leases of another application, it waits for
-// restTime to find out.
-func waitForOthers(ctx context.Context, read func(context.Context) (leases.Snapshot, error), w io.Writer) error {
+// refuseRunningApplication returns an error if another application still renews leases of the table, because two
+// running applications would take the same shards from each other. If the table has leases of another application, it
+// waits for restTime to find out.
+func refuseRunningApplication(
+	ctx context.Context, read func(context.Context) (leases.Snapshot, error), w io.Writer,
+) error {
 	before, err := read(ctx)
 	if err != nil || len(before.Foreign()) == 0 {
 		return err
@@ -213,10 +215,10 @@ func waitForOthers(ctx context.Context, read func(context.Context) (leases.Snaps
 	if err != nil {
 		return err
 	}
-	if moving := leases.Moving(before, after); len(moving) > 0 {
+	if active := leases.ActiveForeign(before, after); len(active) > 0 {
 		return fmt.Errorf(
 			"another application works on these leases (%s): stop it first, all of it; then this one continues where it stopped",
-			strings.Join(moving, ", "))
+			strings.Join(active, ", "))
 	}
 	return nil
 }

@@ -15,18 +15,18 @@ import (
 )
 
 // heldBackShards returns the reasons why a consumer's shards are held back. The oldest reason is first.
-func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.HeldBackShard {
+func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.HeldBackReason {
 	shards := make(map[string]string, len(st.Partitions))
 	for _, p := range st.Partitions {
 		shards[p.Name] = p.Shard
 	}
-	all := make([]state.HeldBackShard, 0, len(held))
+	all := make([]state.HeldBackReason, 0, len(held))
 	for _, h := range held {
 		shard, isRead := shards[h.Partition]
 		if !isRead {
 			shard, _, _ = strings.Cut(h.Partition, "~") // the consumer has just released the shard
 		}
-		all = append(all, state.HeldBackShard{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(),
+		all = append(all, state.HeldBackReason{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(),
 			Bytes: h.Bytes})
 	}
 	return all
@@ -66,16 +66,16 @@ type heldBackNote struct {
 // writeIfChanged writes the note if its reasons changed, or if a sink fails or failed in the last note. It also writes
 // the note again if the last note is older than noteRefresh, unless the note is empty.
 func (n *heldBackNote) writeIfChanged(
-	ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.FailingSink,
+	ctx context.Context, now time.Time, held []state.HeldBackReason, failing []state.FailingSink,
 ) error {
-	isShort := func(h state.HeldBackShard) bool { return now.Sub(h.Since) < minNotedDuration }
+	isShort := func(h state.HeldBackReason) bool { return now.Sub(h.Since) < minNotedDuration }
 	noted := slices.DeleteFunc(slices.Clone(held), isShort)
 	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(noted),
 		Worst: noted[:min(len(noted), noteSize)], Sinks: failing}
 	hasSameReasons := note.Total == n.stored.Total && slices.EqualFunc(note.Worst, n.stored.Worst, sameReason)
-	hasNoSinks := len(failing)+len(n.stored.Sinks) == 0
+	noSinkFails := len(failing)+len(n.stored.Sinks) == 0
 	isFresh := note.Total == 0 || now.Sub(n.stored.At) < noteRefresh
-	if hasSameReasons && hasNoSinks && isFresh {
+	if hasSameReasons && noSinkFails && isFresh {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
@@ -88,7 +88,7 @@ func (n *heldBackNote) writeIfChanged(
 }
 
 // sameReason reports whether a and b are the same reason. It ignores the number of bytes, which always changes.
-func sameReason(a, b state.HeldBackShard) bool {
+func sameReason(a, b state.HeldBackReason) bool {
 	return a.Shard == b.Shard && a.Sink == b.Sink && a.Reason == b.Reason && a.Since.Equal(b.Since)
 }
 
@@ -114,10 +114,10 @@ func (c *consumerRun) noteHeldBack(ctx context.Context) {
 
 // update writes the note if it changed. It prints an error to w, unless the last update had the same error.
 func (n *heldBackNote) update(
-	ctx context.Context, w io.Writer, held []state.HeldBackShard, failing []state.FailingSink,
+	ctx context.Context, w io.Writer, held []state.HeldBackReason, failing []state.FailingSink,
 ) {
 	errorText := ""
-	if err := n.writeIfChanged(ctx, time.Now(), held, failing...); err != nil {
+	if err := n.writeIfChanged(ctx, time.Now(), held, failing); err != nil {
 		errorText = err.Error()
 	}
 	if errorText != "" && errorText != n.lastError {

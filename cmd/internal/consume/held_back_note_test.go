@@ -41,9 +41,9 @@ func (n *notebook) HeldBack(context.Context) ([]state.HeldBack, error) {
 // A note is written when it changes, and otherwise once an hour. It is written again if the store did not keep it.
 func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 	start := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	held := func(n int, since time.Duration, bytes int64) (all []state.HeldBackShard) {
+	held := func(n int, since time.Duration, bytes int64) (all []state.HeldBackReason) {
 		for i := range n {
-			all = append(all, state.HeldBackShard{Shard: fmt.Sprint("shard-", i), Sink: "orders", Reason: pipeline.HeldByShare, Since: start.Add(since), Bytes: bytes})
+			all = append(all, state.HeldBackReason{Shard: fmt.Sprint("shard-", i), Sink: "orders", Reason: pipeline.HeldByShare, Since: start.Add(since), Bytes: bytes})
 		}
 		return all
 	}
@@ -52,7 +52,7 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 	for _, step := range []struct {
 		what   string
 		at     time.Duration
-		held   []state.HeldBackShard
+		held   []state.HeldBackReason
 		err    error
 		writes int // number of writes so far
 		total  int // number of shards in the note
@@ -70,7 +70,7 @@ func TestHeldBackNote_IsWrittenOnChange(t *testing.T) {
 		{"no more for a day", 24 * time.Hour, nil, nil, 5, 0},
 	} {
 		book.err = step.err
-		if err := note.writeIfChanged(t.Context(), start.Add(step.at), step.held); (err == nil) != (step.err == nil) {
+		if err := note.writeIfChanged(t.Context(), start.Add(step.at), step.held, nil); (err == nil) != (step.err == nil) {
 			t.Errorf("%s: %v", step.what, err)
 		}
 		if book.writes != step.writes || book.last.Total != step.total || len(book.last.Worst) != min(step.total, 20) {
@@ -90,14 +90,14 @@ func TestConsumerStatus_HeldBack(t *testing.T) {
 		{Partition: "shardId-1~7", Sink: "history", Reason: pipeline.HeldByFilling, Since: since, Bytes: 5},
 		{Partition: "shardId-2~9", Reason: pipeline.HeldByBackoff, Since: since},
 	}).HeldBack
-	want := []state.HeldBackShard{
+	want := []state.HeldBackReason{
 		{Shard: "shardId-1", Sink: "history", Reason: "filling", Since: since, Bytes: 5},
 		{Shard: "shardId-2", Reason: "backoff", Since: since},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("held back %+v, want %+v", got, want)
 	}
-	if b, err := json.Marshal(newProcess(coordinator.Status{}, nil)); err != nil || !json.Valid(b) || !reflect.DeepEqual(newProcess(st, nil).HeldBack, []state.HeldBackShard{}) {
+	if b, err := json.Marshal(newProcess(coordinator.Status{}, nil)); err != nil || !json.Valid(b) || !reflect.DeepEqual(newProcess(st, nil).HeldBack, []state.HeldBackReason{}) {
 		t.Errorf("nothing is held back: %s, %v", b, err)
 	}
 }
@@ -138,8 +138,8 @@ func TestStatus_HeldBack(t *testing.T) {
 	now := time.Now()
 	for _, consumer := range []string{"task-1-x", "task-0-dead"} {
 		note := heldBackNote{store: db.State("shop"), consumer: consumer}
-		held := []state.HeldBackShard{{Shard: "shardId-1", Sink: "of-" + consumer, Reason: pipeline.HeldByShare, Since: now.Add(-5 * time.Minute), Bytes: 1 << 20}}
-		if err := note.writeIfChanged(t.Context(), now, held); err != nil {
+		held := []state.HeldBackReason{{Shard: "shardId-1", Sink: "of-" + consumer, Reason: pipeline.HeldByShare, Since: now.Add(-5 * time.Minute), Bytes: 1 << 20}}
+		if err := note.writeIfChanged(t.Context(), now, held, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -19,11 +19,11 @@ func TestVerdict_StoppedShards(t *testing.T) {
 	defer stop.close()
 	c := &consumerRun{
 		o: &options{Flags: target.Flags{Live: true}}, cfg: &config.Config{File: "shop.yaml"}, stop: stop,
-		stopReasons: map[string]string{"shardId-2": "a gap", "shardId-1": coordinator.StoppedBroken},
+		stopReasons: map[string]string{"shardId-2": "a gap", "shardId-1": coordinator.StoppedDamaged},
 	}
 	for _, others := range []string{", and so is another one", ""} {
 		err := c.exitError(replay.Summary{Balanced: true}, nil)
-		if err == nil || cli.ExitCode(err) != cli.ExitUnhealthy || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+coordinator.StoppedBroken+")"+others+": `tablewake status -c shop.yaml --live`") {
+		if err == nil || cli.ExitCode(err) != cli.ExitUnhealthy || !strings.Contains(err.Error(), "shard shardId-1 is read no further ("+coordinator.StoppedDamaged+")"+others+": `tablewake status -c shop.yaml --live`") {
 			t.Errorf("the verdict is %v", err)
 		}
 		delete(c.stopReasons, "shardId-2")

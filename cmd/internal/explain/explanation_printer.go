@@ -46,7 +46,7 @@ func (p Printer) Print(pages iter.Seq2[*record.Page, error], w io.Writer) (print
 				return printed, nil
 			}
 		}
-		before += int64(len(page.Changes) + len(page.Errors))
+		before += int64(page.Len())
 		if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
 			return printed, cli.WithExitCode(cli.ExitDeadLetters, broken)
 		}
@@ -64,30 +64,29 @@ func (p Printer) Print(pages iter.Seq2[*record.Page, error], w io.Writer) (print
 // number of records of earlier pages.
 func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanation] {
 	return func(yield func(explanation) bool) {
-		changes, errs := page.Changes, page.Errors
-		for len(changes) > 0 || len(errs) > 0 {
-			isErrNext := len(errs) > 0 && (len(changes) == 0 || errs[0].Index < int(changes[0].Index))
-			if isErrNext {
-				e := errs[0]
-				errs = errs[1:]
-				c := record.Change{Key: e.Key, Keys: e.Keys, Sequence: e.Sequence}
-				if p.Selects(&c) && !yield(p.explainUndecodable(before, e)) {
+		errs := page.Errors
+		for r := range page.Records() {
+			if c := r.Change; c != nil {
+				if p.Selects(c) && !yield(p.explainChange(before, c)) {
 					return
 				}
 				continue
 			}
-			c := &changes[0]
-			changes = changes[1:]
-			if !p.Selects(c) {
-				continue
-			}
-			x := newExplanation(before+int64(c.Index)+1, p.Mask.Explanation(p.Explain(c)))
-			x.Entity = p.entityOf(c)
-			if !yield(x) {
+			e := errs[0]
+			errs = errs[1:]
+			c := record.Change{Key: e.Key, Keys: e.Keys, Sequence: e.Sequence}
+			if p.Selects(&c) && !yield(p.explainUndecodable(before, e)) {
 				return
 			}
 		}
 	}
+}
+
+// explainChange explains a change.
+func (p Printer) explainChange(before int64, c *record.Change) explanation {
+	x := newExplanation(before+int64(c.Index)+1, p.Mask.Explanation(p.Explain(c)))
+	x.Entity = p.entityOf(c)
+	return x
 }
 
 // explainUndecodable explains a record that could not be decoded.

@@ -17,7 +17,7 @@ type Process struct {
 	Shards      []ProcessShard `json:"reads"`
 
 	// HeldBack are the shards that are paused or whose checkpoint waits, the oldest reason first
-	HeldBack []state.HeldBackShard `json:"held_back"`
+	HeldBack []state.HeldBackReason `json:"held_back"`
 
 	ReadRate *float64 `json:"records_a_second,omitempty"` // absent: not measured yet
 	// Lag is the age of the oldest record that is not durable in all sinks; absent if unknown

@@ -63,12 +63,12 @@ func ill() fleet.Observation {
 	l.Silent = map[string]time.Duration{"task-1-x": 7 * time.Second}
 	l.Leases.Leases[1].Time = ago(22 * time.Hour)
 	l.HeldBack = []state.HeldBack{
-		{Consumer: "task-1-x", Total: 1, Worst: []state.HeldBackShard{{Shard: "shard-b", Sink: "dead", Reason: "share", Since: ago(time.Hour)}}},
-		{Consumer: "task-2-y", Total: 7, Worst: []state.HeldBackShard{
+		{Consumer: "task-1-x", Total: 1, Worst: []state.HeldBackReason{{Shard: "shard-b", Sink: "dead", Reason: "share", Since: ago(time.Hour)}}},
+		{Consumer: "task-2-y", Total: 7, Worst: []state.HeldBackReason{
 			{Shard: "shard-c", Sink: "orders", Reason: "backoff", Since: ago(4 * time.Minute), Bytes: 1 << 20},
 			{Shard: "shard-c", Reason: "backoff", Since: ago(5 * time.Minute), Bytes: 1 << 20},
 		}},
-		{Consumer: "task-0-gone", Total: 1, Worst: []state.HeldBackShard{{Shard: "shard-a", Sink: "gone", Reason: "bounds", Since: ago(2 * time.Hour)}}},
+		{Consumer: "task-0-gone", Total: 1, Worst: []state.HeldBackReason{{Shard: "shard-a", Sink: "gone", Reason: "bounds", Since: ago(2 * time.Hour)}}},
 	}
 	l.Births = []state.Birth{
 		{Sink: "live", Target: "table views"}, {Sink: "added", Target: "table views", Stage: state.Waiting},
@@ -193,13 +193,13 @@ func TestReport_Problems(t *testing.T) {
 		"shards stand in a circle":      {func(l *fleet.Observation) { l.Streams[0].Shards[0].Parent = "shard-c" }, "lineage_breach shard-c"},
 		"a lease is damaged": {func(l *fleet.Observation) {
 			l.Leases.Leases = slices.Delete(l.Leases.Leases, 1, 2)
-			l.Leases.DamagedLeases = []leases.BrokenLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
+			l.Leases.DamagedLeases = []leases.DamagedLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
 		}, "broken_lease shard-b"},
 		"a lease that is not listed is damaged": {func(l *fleet.Observation) {
-			l.Leases.DamagedLeases = []leases.BrokenLease{{Shard: "shard-x", Reason: "the row shard-x: checkpoint is not a string"}}
+			l.Leases.DamagedLeases = []leases.DamagedLease{{Shard: "shard-x", Reason: "the row shard-x: checkpoint is not a string"}}
 		}, "broken_lease shard-x"},
 		"what begins a stream is damaged": {func(l *fleet.Observation) {
-			l.Leases.DamagedLeases = []leases.BrokenLease{{Shard: "begun#x", Reason: "its key"}}
+			l.Leases.DamagedLeases = []leases.DamagedLease{{Shard: "begun#x", Reason: "its key"}}
 		}, "broken_lease begun#x"},
 		"urgent is what the caller thinks": {func(l *fleet.Observation) { l.Urgent = 24 * time.Hour }, "loss_near shard-b"},
 	} {
@@ -222,7 +222,7 @@ func TestReport_Problems(t *testing.T) {
 func TestReport_BrokenLease(t *testing.T) {
 	obs := healthy()
 	obs.Leases.Leases = slices.Delete(obs.Leases.Leases, 1, 2)
-	obs.Leases.DamagedLeases = []leases.BrokenLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
+	obs.Leases.DamagedLeases = []leases.DamagedLease{{Shard: "shard-b", Reason: "the row shard-b: leaseCounter is not a number"}}
 	states := map[string]string{}
 	for _, s := range obs.Report().Shards {
 		states[s.ID] = strings.TrimSpace(string(s.State) + " " + s.StopReason)

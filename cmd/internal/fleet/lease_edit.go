@@ -110,7 +110,7 @@ func parsePosition(text string) (resetPosition, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return resetPosition{Time: at.UTC()}, nil
 	}
-	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
+	if !record.IsSequence(text) {
 		return resetPosition{},
 			errors.New("it must be trim_horizon, latest, end, a time such as 2026-01-31T12:00:00Z, or a sequence number")
 	}
@@ -176,7 +176,7 @@ func (e *leaseEdit) setPosition(to resetPosition, now time.Time) (rereads string
 			return "what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence + " is read again", nil
 		}
 		e.setSkipped(time.Time{}, to.Sequence, now)
-	default:
+	default: // to.Time
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.AtTime}, to.Time.Truncate(time.Second)
 		wasRead := !l.Time.IsZero() && !e.Next.From.After(l.Time)
 		if wasRead {

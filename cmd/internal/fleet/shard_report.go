@@ -19,11 +19,7 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 		Children: append([]string{}, n.children...), Listed: n.description != nil}
 	s.Open = n.description != nil && n.description.Open() && len(n.children) == 0
 	if n.lease != nil {
-		s.Owner, s.Pinned, s.RequestedBy = n.lease.Owner, n.lease.Pinned, n.lease.RequestedBy
-		s.Checkpoint, s.Counter = n.lease.Checkpoint.String(), n.lease.Counter
-		if !n.lease.Time.IsZero() {
-			s.LastRecord, s.AgeSeconds = new(n.lease.Time.UTC()), new(max(obs.At.Sub(n.lease.Time), 0).Seconds())
-		}
+		s.setLease(n.lease, obs.At)
 	}
 	owner, isMember := obs.findMember(s.Owner)
 	if isMember {
@@ -42,6 +38,15 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 	}
 	r.addShardProblems(obs, t, n, &s)
 	return s
+}
+
+// setLease sets what a lease shows at a time.
+func (s *Shard) setLease(l *leases.Lease, at time.Time) {
+	s.Owner, s.Pinned, s.RequestedBy = l.Owner, l.Pinned, l.RequestedBy
+	s.Checkpoint, s.Counter = l.Checkpoint.String(), l.Counter
+	if !l.Time.IsZero() {
+		s.LastRecord, s.AgeSeconds = new(l.Time.UTC()), new(max(at.Sub(l.Time), 0).Seconds())
+	}
 }
 
 // setUnread sets the known facts about the unread records of a shard that owner reads.
@@ -109,7 +114,7 @@ func (obs *Observation) stoppedHint(shard, reason string) string {
 	switch reason {
 	case coordinator.StoppedGone:
 		return reset + "end --skip` continues with its children"
-	case coordinator.StoppedBroken:
+	case coordinator.StoppedDamaged:
 		return "it continues by itself once the row is repaired"
 	case coordinator.StoppedChildBelowParent, coordinator.StoppedSequenceBelowStart:
 		return "versions cannot be trusted there: compare the views with the table before you reset anything"

@@ -51,13 +51,13 @@ func TestReport_SinksAndLetters(t *testing.T) {
 		"a sink":    {Observation{HeldBack: note(state.FailingSink{Sink: "orders", Pending: 240, Oldest: &oldest, Failing: at.Add(-30 * time.Second), Error: "refused: no"})}, false, []string{"PROBLEM sink orders has failed for 30", "240", "refused: no", "1h"}},
 		"not known": {Observation{HeldBack: note(state.FailingSink{Sink: "orders", Pending: 1, Failing: at})}, false, []string{"unknown"}},
 		"blocked":   {Observation{HeldBack: note(state.FailingSink{Sink: "orders", Failing: at, Blocked: 3})}, false, []string{"3 keys are blocked", "no dead letters"}},
-		"hangs": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 2, Worst: []state.HeldBackShard{
+		"hangs": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 2, Worst: []state.HeldBackReason{
 			{Shard: "s2", Sink: "orders", Reason: pipeline.HeldByWriting, Since: at.Add(-31 * time.Second)},
 			{Shard: "s1", Sink: "orders", Reason: pipeline.HeldByWriting, Since: at.Add(-70 * time.Second)},
 		}}}}, false, []string{"PROBLEM sink orders does not answer", "lasted for 1m10s", "of 2 shards", "the first is s1"}},
-		"no letters": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Reason: pipeline.HeldByWriting, Since: at}}}}}, false,
+		"no letters": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackReason{{Shard: "s", Reason: pipeline.HeldByWriting, Since: at}}}}}, false,
 			[]string{"PROBLEM the dead letters do not answer", "(dead letters)"}},
-		"slow": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackShard{{Shard: "s", Sink: "orders", Reason: pipeline.HeldByShare, Since: at}}}}}, true,
+		"slow": {Observation{HeldBack: []state.HeldBack{{Consumer: "w1", Total: 1, Worst: []state.HeldBackReason{{Shard: "s", Sink: "orders", Reason: pipeline.HeldByShare, Since: at}}}}}, true,
 			[]string{"all is well"}},
 		"letters":     {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 7, "": 2}, Keys: map[string]int{"orders": 1}}}, false, []string{"PROBLEM 9 changes", "7 of orders", "2 of every sink", "quarantined keys: 1 of orders", "redrive", "--list"}},
 		"many":        {Observation{Letters: &Letters{Sinks: map[string]int{"orders": 10_000}, Truncated: true}}, false, []string{"more than 10,000"}},

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,9 +47,12 @@ func (in *Input) Load() (*config.Config, error) {
 // otherwise the ARN in the configuration. Without both, all records must name their stream, or none. A mixture would be
 // out of order, because a change without an ARN counts as older than every change with an ARN.
 func (in *Input) Source(cfg *config.Config, s cli.Streams, paths []string) replay.Options {
-	return replay.Options{Paths: paths, Stdin: s.In, Decoder: in.Decoder(cfg), Skipped: func(path string, why error) {
-		fmt.Fprintf(s.Err, "left out %s: %v\n", path, why)
-	}}
+	return replay.Options{Paths: paths, Stdin: s.In, Decoder: in.Decoder(cfg), Skipped: SkippedPrinter(s.Err)}
+}
+
+// SkippedPrinter returns a function that prints to w which file of a folder is left out, and why.
+func SkippedPrinter(w io.Writer) func(path string, why error) {
+	return func(path string, why error) { fmt.Fprintf(w, "left out %s: %v\n", path, why) }
 }
 
 // Decoder returns the options to decode the records, as [Input.Source] describes them.
@@ -82,7 +85,9 @@ type Reporting struct {
 	Source
 	W      io.Writer
 	Tables []config.Table
-	Mask   *mask.Mask
+	// RefuseForeign makes a record of another table than Tables end the reading with an error. Otherwise Warn tells it.
+	RefuseForeign bool
+	Mask          *mask.Mask
 
 	mu        sync.Mutex // several goroutines decode pages; it guards the fields from epochZero on
 	Ended     bool       // the source was read to its end
@@ -90,9 +95,17 @@ type Reporting struct {
 	epochZero bool // some records do not name a stream
 	named     bool // some records name their stream
 
-	foreignTable     string // a table that the records name and the configuration does not
-	unknownOperation string // an unknown operation of a record
-	hasRecords       bool   // the input has records
+	foreignTable     string    // a table that the records name and the configuration does not
+	unknownOperation string    // an unknown operation of a record
+	hasRecords       bool      // the input has records
+	newest           time.Time // see Newest
+}
+
+// Newest returns the latest creation time of the changes that were read; zero if none has a time.
+func (r *Reporting) Newest() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.newest
 }
 
 // Read returns a page that reports its undecodable records when it is decoded. If the source returns a BrokenError,
@@ -107,7 +120,9 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 		return nil, err
 	}
 	if page.Decode == nil { // the page is decoded
-		r.report(&page.Page)
+		if refusal := r.report(&page.Page); refusal != nil {
+			return nil, refusal
+		}
 		return page, err
 	}
 	reporting := *page
@@ -118,11 +133,15 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 // decode decodes a page and reports its undecodable records.
 func (r *Reporting) decode(page *pipeline.Page) (*record.Page, error) {
 	decoded, err := page.Decode()
-	if decoded != nil {
-		r.report(decoded)
+	if decoded == nil {
+		return nil, err
 	}
-	if err == nil && r.mixesStreams() {
-		return &record.Page{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
+	refusal := r.report(decoded)
+	if refusal == nil && r.mixesStreams() {
+		refusal = &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
+	}
+	if err == nil && refusal != nil {
+		return &record.Page{}, refusal
 	}
 	return decoded, err
 }
@@ -140,7 +159,7 @@ func (r *Reporting) Warn(w io.Writer) {
 		fmt.Fprintln(w, cli.Warning+
 			"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
 	}
-	if r.Ended && !r.hasRecords {
+	if r.Ended && !r.hasRecords && r.Broken == nil {
 		fmt.Fprintln(w, cli.Warning+"the input has no records")
 	}
 	if r.unknownOperation != "" {
@@ -154,11 +173,12 @@ func (r *Reporting) Warn(w io.Writer) {
 	}
 }
 
-// report prints the undecodable records of a page. It also notes what [Reporting.Warn] warns about.
-func (r *Reporting) report(p *record.Page) {
+// report prints the undecodable records of a page. It also notes what [Reporting.Warn] warns about. It returns an error
+// if RefuseForeign is set and the page has a record of another table.
+func (r *Reporting) report(p *record.Page) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(p.Changes)+len(p.Errors)+p.Duplicates > 0 {
+	if p.Len()+p.Duplicates > 0 {
 		r.hasRecords = true
 	}
 	for i := range p.Changes {
@@ -171,14 +191,19 @@ func (r *Reporting) report(p *record.Page) {
 		} else {
 			r.named = true
 		}
-		isNamedTable := func(t config.Table) bool { return t.Name == c.Table }
-		if c.Table != "" && !slices.ContainsFunc(r.Tables, isNamedTable) {
-			r.foreignTable = c.Table
+		if c.Time.After(r.newest) {
+			r.newest = c.Time
 		}
 	}
 	for _, e := range p.Errors {
 		fmt.Fprintln(r.W, "undecodable:", ErrorText(r.Mask.RecordError(e)))
 	}
+	foreign := foreignTable(p, r.Tables)
+	if r.RefuseForeign {
+		return foreignError(foreign, r.Tables)
+	}
+	r.foreignTable = cmp.Or(foreign, r.foreignTable)
+	return nil
 }
 
 // ErrorText formats the error of a record with the file and line of the record.

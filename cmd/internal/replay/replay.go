@@ -15,9 +15,11 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/redrive"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 )
@@ -62,7 +64,9 @@ has written.`,
   tablewake replay -c tablewake.yaml --local out s3://audit/changes/ --from 2026-01-01 --to 2026-02-01
   aws dynamodbstreams get-records --shard-iterator "$IT" | tablewake replay -c tablewake.yaml --local out --stream-arn "$ARN" -`,
 		Args: cli.AtLeastOneArgument("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input"),
-		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return cli.Interrupted(c.Context(), o.run(c.Context(), s, args))
+		},
 	}
 	o.Input.Add(c)
 	o.Flags.Add(c, "give every sink its embedded store in this folder")
@@ -84,24 +88,14 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	if err := o.checkFlags(); err != nil {
+	if err := cmp.Or(o.checkFlags(), o.checkFresh(paths), o.checkCustom(cfg, s)); err != nil {
 		return err
 	}
-	if err := o.checkFresh(paths); err != nil {
-		return err
-	}
-	if err := o.checkCustom(cfg, s); err != nil {
-		return err
-	}
-	mask, err := sinks.Mask(cfg)
+	in, err := o.openInput(ctx, s, cfg, paths)
 	if err != nil {
 		return err
 	}
-	src, err := records.Open(ctx, o.Source(cfg, s, paths), o.Period, s.Err)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
+	defer in.Close()
 	endTelemetry, err := o.StartTelemetry(ctx, cfg, nil, s.Err, o.verbose)
 	if err != nil {
 		return err
@@ -112,8 +106,46 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
+	if o.rebuild {
+		if err := o.checkArchives(ctx, cfg, stores, paths); err != nil {
+			return err
+		}
+	}
+	return o.replay(ctx, s, cfg, stores, in)
+}
 
-	bar := cli.NewProgress(s.Err, "replaying", src.Progress().TotalBytes)
+// openInput opens the input. With --fresh it returns an error if the input has no record, because the folder is emptied
+// next.
+func (o *options) openInput(
+	ctx context.Context, s cli.Streams, cfg *config.Config, paths []string,
+) (*records.Reporting, error) {
+	mask, err := sinks.Mask(cfg)
+	if err != nil {
+		return nil, err
+	}
+	input := o.Source(cfg, s, paths)
+	input.Complete = o.rebuild // a file without records may be a damaged one
+	src, err := records.Open(ctx, input, o.Period, s.Err)
+	if err != nil {
+		return nil, err
+	}
+	if o.fresh {
+		first, err := records.Peek(ctx, src)
+		if err != nil {
+			_ = src.Close() // nothing was read
+			return nil, withBrokenCode(fmt.Errorf("%s is not emptied: %w", o.Local, err))
+		}
+		src = first
+	}
+	return &records.Reporting{Source: src, Tables: cfg.Source.Tables, RefuseForeign: o.rebuild, Mask: mask}, nil
+}
+
+// replay runs the input through the pipeline, and prints the summary.
+func (o *options) replay(
+	ctx context.Context, s cli.Streams, cfg *config.Config, stores *target.Stores, in *records.Reporting,
+) error {
+	bar := cli.NewProgress(s.Err, "replaying", in.Progress().TotalBytes)
+	in.W = bar
 	var noEntity atomic.Int64
 	opts := []sinks.Option{o.holdCustom(cfg, s), sinks.Finite(), sinks.CountNoEntity(&noEntity)}
 	if !o.notify {
@@ -130,20 +162,17 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	if err != nil {
 		return err
 	}
-	in := &records.Reporting{Source: src, W: bar, Tables: cfg.Source.Tables, Mask: mask}
-	sum, runErr := o.runPipeline(ctx, cfg, p, in, bar)
-	if err := auto.Finish(ctx); err != nil && runErr == nil {
-		runErr = err
-	}
-	if o.rebuild && runErr == nil && !sum.Interrupted {
-		runErr = finishRebuild(ctx, cfg, stores)
+	sum, err := o.runPipeline(ctx, cfg, p, in, bar)
+	err = cmp.Or(err, auto.Finish(ctx))
+	if o.rebuild && err == nil && !sum.Interrupted && in.Broken == nil {
+		err = finishRebuild(ctx, cfg, stores, sum.Records)
 	}
 	sum.NoEntity = noEntity.Load()
 	if err := sum.Print(s, o.format, cfg, &o.Flags); err != nil {
 		return err
 	}
 	in.Warn(s.Err)
-	return o.exitError(sum, in.Broken, runErr)
+	return o.exitError(sum, in.Broken, err)
 }
 
 func (o *options) checkFlags() error {
@@ -153,8 +182,31 @@ func (o *options) checkFlags() error {
 			"replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
 	case o.fresh && o.Live:
 		return cli.Usagef("--fresh empties a --local folder; real stores are not emptied")
+	case o.rebuild && o.Period != records.Period{}:
+		return cli.Usagef("--rebuild needs the whole history: leave out --from and --to")
 	}
 	return o.Check()
+}
+
+// withBrokenCode returns err, with the exit code of a broken input if it is one.
+func withBrokenCode(err error) error {
+	if _, isBroken := errors.AsType[*replay.BrokenError](err); isBroken {
+		return cli.WithExitCode(cli.ExitDeadLetters, err)
+	}
+	return err
+}
+
+// checkArchives returns an error if an input is an archive of this pipeline that is no source.
+func (o *options) checkArchives(ctx context.Context, cfg *config.Config, stores sinks.Stores, paths []string) error {
+	store, err := stores.State(ctx, cfg)
+	if err != nil || store == nil {
+		return err
+	}
+	births, err := stream.Collect(store.Births(ctx))
+	if err != nil {
+		return err
+	}
+	return records.CheckArchives(&o.Flags, cfg, births, paths)
 }
 
 // checkFresh returns a usage error if --fresh would remove one of the inputs.
@@ -162,17 +214,30 @@ func (o *options) checkFresh(paths []string) error {
 	if !o.fresh {
 		return nil
 	}
-	dir := realPath(o.Local)
+	dir := target.RealPath(o.Local)
 	for _, path := range paths {
-		input := realPath(path)
-		if contains(dir, input) {
-			return cli.Usagef("--fresh empties %s, and %s is in it: copy it elsewhere first", o.Local, path)
-		}
-		if contains(input, dir) {
+		input := target.RealPath(path)
+		hasLink := slices.ContainsFunc(linkedFiles(path), func(file string) bool { return contains(dir, file) })
+		switch {
+		case contains(input, dir):
 			return cli.Usagef("--fresh empties %s, which is in the input %s: copy the input elsewhere first", o.Local, path)
+		case contains(dir, input), hasLink:
+			return cli.Usagef("--fresh empties %s, and %s is in it: copy it elsewhere first", o.Local, path)
 		}
 	}
 	return nil
+}
+
+// linkedFiles returns the real paths of the files in a folder, which may be links.
+func linkedFiles(folder string) (real []string) {
+	files, err := inputs.List([]string{folder})
+	if err != nil {
+		return nil // reading reports it
+	}
+	for _, f := range files {
+		real = append(real, target.RealPath(f.Path))
+	}
+	return real
 }
 
 // contains reports whether path is folder, or is in it.
@@ -181,27 +246,10 @@ func contains(folder, path string) bool {
 	return err == nil && filepath.IsLocal(below)
 }
 
-// realPath returns the absolute path without symbolic links. It returns path unchanged if no file has it, as for
-// standard input or an archive in S3.
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		if real, err = filepath.Abs(real); err == nil {
-			return real
-		}
-	}
-	return path
-}
-
 // checkCustom returns a usage error if --custom names a sink that is not Go code.
 func (o *options) checkCustom(cfg *config.Config, s cli.Streams) error {
-	customSinks := sinks.CustomSinks(cfg, s.Extensions...)
-	for _, name := range o.custom {
-		if !slices.Contains(customSinks, name) {
-			return cli.Usagef("--custom %q: no Go sink has this name; %s and this program have %s",
-				name, cfg.File, cmp.Or(strings.Join(customSinks, ", "), "none"))
-		}
-	}
-	return nil
+	return cli.CheckNames("custom", cfg.File+" and this program have no such Go sink",
+		sinks.CustomSinks(cfg, s.Extensions...), o.custom...)
 }
 
 // holdCustom returns the option that holds back Go sinks, which then get no changes. It holds back each Go sink that
@@ -216,8 +264,12 @@ func (o *options) holdCustom(cfg *config.Config, s cli.Streams) sinks.Option {
 	return s.HoldCustom(cfg, "replay", o.custom...)
 }
 
-// finishRebuild sets the stage of the sinks that the rebuild filled to live.
-func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores) error {
+// finishRebuild sets the stage of the sinks that the rebuild filled to live. read is the number of records that it
+// read.
+func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores, read int64) error {
+	if read == 0 {
+		return fmt.Errorf("the rebuild is not finished: %w: name the whole history", records.ErrNoRecord)
+	}
 	kept, err := stores.State(ctx, cfg)
 	if err != nil || kept == nil {
 		return err
@@ -253,6 +305,9 @@ func (o *options) exitError(sum Summary, broken *replay.BrokenError, err error) 
 		return err
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
+	case broken != nil && o.rebuild:
+		return cli.WithExitCode(cli.ExitDeadLetters,
+			fmt.Errorf("the rebuild is not finished: fix the input, and repeat the command: %w", broken))
 	case broken != nil:
 		return cli.WithExitCode(cli.ExitDeadLetters, broken)
 	}

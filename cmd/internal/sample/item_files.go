@@ -3,94 +3,79 @@ package sample
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// readLines adds the items of a file, or of the files in a folder, with one item per line. If path has no items, it
-// probably has records. readLines then returns it in unreadPaths.
-func (sample *Sample) readLines(path string) (unreadPaths []string, err error) {
+// readLines adds the items of a file, or of the files in a folder, with one item per line. A path without items
+// probably has records.
+func (sample *Sample) readLines(path string) (hasItems bool, err error) {
 	if path == "-" {
-		return []string{path}, nil
+		return false, nil
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.IsDir() {
-		hasItems, err := sample.readItemsOrAnswer(path)
-		if !hasItems {
-			unreadPaths = append(unreadPaths, path)
-		}
-		return unreadPaths, err
-	}
-	itemsBefore := len(sample.Items)
-	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		isFull := len(sample.Items) >= maxItems
-		if err != nil || !d.Type().IsRegular() || isFull {
-			return err
-		}
-		f, in, err := openUnzipped(name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		_, _, err = sample.readItems(name, in)
-		return err
-	})
-	if err == nil && len(sample.Items) == itemsBefore {
-		unreadPaths = append(unreadPaths, path)
-	}
-	return unreadPaths, err
-}
-
-// readItemsOrAnswer adds the items of a file that has one item per line, or an answer of Scan or Query.
-func (sample *Sample) readItemsOrAnswer(path string) (hasItems bool, err error) {
-	f, in, err := openUnzipped(path)
+	files, err := inputs.List([]string{path})
 	if err != nil {
 		return false, err
 	}
-	defer f.Close()
-	hasItems, otherLine, err := sample.readItems(path, in)
-	if otherLine != nil {
-		return sample.readAnswer(path, otherLine, in)
+	for _, f := range files {
+		if len(sample.Items) >= maxItems {
+			break
+		}
+		fileHasItems, err := sample.readFile(f)
+		if err != nil {
+			return false, err
+		}
+		hasItems = hasItems || fileHasItems
+	}
+	return hasItems, nil
+}
+
+// readFile adds the items of a file that has one item per line. A file that is named may also have an answer of Scan or
+// Query.
+func (sample *Sample) readFile(f inputs.File) (hasItems bool, err error) {
+	content, err := openFile(f.Path)
+	if err != nil {
+		return false, err
+	}
+	defer content.Close()
+	in := bufio.NewReaderSize(content, 1<<20)
+	hasItems, otherLine, err := sample.readItems(f.Path, in)
+	if otherLine != nil && f.Named {
+		return sample.readAnswer(f.Path, otherLine, in)
 	}
 	return hasItems, err
 }
 
-// openUnzipped opens a file. in reads the contents, and unzips them if they are gzip. The caller closes f.
-func openUnzipped(path string) (f *os.File, in *bufio.Reader, err error) {
-	if f, err = os.Open(path); err != nil {
-		return nil, nil, err
-	}
-	in = bufio.NewReaderSize(f, 1<<20)
-	if head, _ := in.Peek(2); !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		return f, in, nil
-	}
-	plain, err := gzip.NewReader(in)
+// openFile opens the decompressed content of a file.
+func openFile(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		return nil, err
 	}
-	return f, bufio.NewReaderSize(plain, 1<<20), nil
+	content, err := inputs.Decompress(path, f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return content, nil
 }
 
 // readItems adds the items of a file with one item per line. hasItems is false if the file has none. If its first line
-// is not an item, readItems ends, and returns that line as otherLine. Any later line must be an item.
+// is not an item, readItems ends, and returns that line as otherLine. Any later line must be an item. The last one may
+// be cut, because a sample may be a part of a file.
 func (sample *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, otherLine []byte, err error) {
 	var readErr error
 	for n := 1; readErr == nil && len(sample.Items) < maxItems; n++ {
 		var line []byte
 		line, readErr = in.ReadBytes('\n')
-		if readErr != nil && !pipeline.IsEnd(readErr) {
+		isEnd := pipeline.IsEnd(readErr) || errors.Is(readErr, inputs.ErrCut)
+		if readErr != nil && !isEnd {
 			return hasItems, nil, fmt.Errorf("%s: %w", path, readErr)
 		}
 		line = bytes.TrimSpace(line)
@@ -98,13 +83,14 @@ func (sample *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, o
 			continue
 		}
 		image, err := parseLine(line)
+		isCut := isEnd && inputs.CheckEnd(line) != nil
 		switch {
 		case err == nil:
 			sample.Items = append(sample.Items, image)
 			hasItems = true
-		case hasItems:
+		case hasItems && !isCut:
 			return true, nil, fmt.Errorf("%s:%d: it is not an item in DynamoDB JSON: %w", path, n, err)
-		default:
+		case !hasItems:
 			return false, line, nil
 		}
 	}
@@ -120,12 +106,12 @@ func parseLine(line []byte) (item.Image, error) {
 	}
 	startsWithItem := bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)) // json also takes "item" for it
 	switch {
-	case export.Metadata != nil && export.Keys != nil: // a deletion in an incremental export has no new image
-		for _, image := range []json.RawMessage{export.NewImage, export.OldImage, export.Keys} {
-			if image != nil {
-				return item.Parse(image)
-			}
-		}
+	case export.Metadata != nil && export.Keys != nil && export.NewImage != nil:
+		return item.Parse(export.NewImage)
+	case export.Metadata != nil && export.Keys != nil && export.OldImage != nil: // a deletion
+		return item.Parse(export.OldImage)
+	case export.Metadata != nil && export.Keys != nil: // a deletion in an export without old images
+		return item.Parse(export.Keys)
 	case export.Item != nil && startsWithItem:
 		if m, err := item.Parse(export.Item); err == nil {
 			return m, nil
@@ -144,7 +130,7 @@ func (sample *Sample) readAnswer(path string, line []byte, rest io.Reader) (hasI
 	}
 	all, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(line), rest), maxAnswer+1))
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, inputs.ErrCut):
 		return false, fmt.Errorf("%s: %w", path, err)
 	case len(all) > maxAnswer:
 		return false, fmt.Errorf(

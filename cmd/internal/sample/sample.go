@@ -1,7 +1,9 @@
 package sample
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -40,17 +43,19 @@ type Sample struct {
 // answer of Scan. The path "-" means records from s.In.
 func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 	sample := &Sample{Noun: "item"}
-	var records []string
+	var unread []string // paths without items
 	for _, path := range paths {
-		others, err := sample.readLines(path)
+		hasItems, err := sample.readLines(path)
 		if err != nil {
 			return nil, err
 		}
-		records = append(records, others...)
+		if !hasItems {
+			unread = append(unread, path)
+		}
 	}
-	if len(records) > 0 && len(sample.Items) < maxItems {
+	if len(unread) > 0 && len(sample.Items) < maxItems {
 		sample.Noun = "record"
-		if err := sample.readRecords(ctx, s, records); err != nil {
+		if err := sample.readRecords(ctx, s, unread); err != nil {
 			return nil, err
 		}
 	}
@@ -61,18 +66,18 @@ func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 	return sample, nil
 }
 
-// readRecords adds the newest image of each record.
+// readRecords adds the newest image of each record. A file may be cut, because a sample may be a part of it.
 func (sample *Sample) readRecords(ctx context.Context, s cli.Streams, paths []string) error {
 	src, err := replay.Open(replay.Options{
 		Paths: paths, Stdin: s.In, Decoder: record.DecoderOptions{EpochZero: true},
-		Skipped: func(path string, why error) { fmt.Fprintf(s.Err, "left out %s: %v\n", path, why) },
+		Skipped: records.SkippedPrinter(s.Err),
 	})
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	for page, err := range pipeline.DecodedPages(ctx, src) {
-		if err != nil {
+		if err != nil && !isOnlyCut(err) {
 			return err
 		}
 		for i := range page.Changes {
@@ -85,6 +90,13 @@ func (sample *Sample) readRecords(ctx context.Context, s cli.Streams, paths []st
 	return nil
 }
 
+// isOnlyCut reports whether err is that of files which were all cut.
+func isOnlyCut(err error) bool {
+	broken, ok := errors.AsType[*replay.BrokenError](err)
+	isOther := func(f *replay.FileError) bool { return !errors.Is(f.Err, inputs.ErrCut) }
+	return ok && !slices.ContainsFunc(broken.Files, isOther)
+}
+
 // add adds the item of a change. The item is the new image. Without a new image it is the old image, and without both
 // it is the keys.
 func (sample *Sample) add(c *record.Change) {
@@ -95,9 +107,7 @@ func (sample *Sample) add(c *record.Change) {
 	if !m.Exists() {
 		m = c.Keys
 	}
-	if sample.Table == "" {
-		sample.Table = c.Table
-	}
+	sample.Table = cmp.Or(sample.Table, c.Table)
 	if sample.Keys == nil {
 		for name := range c.Keys.All() {
 			sample.Keys = append(sample.Keys, name)
@@ -151,40 +161,62 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 // part is opened when one ends. An error ends the sequence.
 func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
-		var open []snapshot.Reader // the parts that are read in turn
-		unopened := snap.Parts()
-		defer func() {
-			for _, part := range open {
-				_ = part.Close()
-			}
-		}()
-		for turn := 0; ; turn++ {
-			for len(open) < width && len(unopened) > 0 {
-				part, err := snap.Open(ctx, unopened[0].ID, "")
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				open, unopened = append(open, part), unopened[1:]
-			}
-			if len(open) == 0 {
-				return
-			}
-			i := turn % len(open)
-			page, err := open[i].Read(ctx)
-			if pipeline.IsEnd(err) {
-				_ = open[i].Close()
-				open = slices.Delete(open, i, i+1)
-				continue
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			decoded, err := page.Decoded()
-			if !yield(decoded, err) || err != nil {
+		parts := partReader{snap: snap, width: width, unopened: snap.Parts()}
+		defer parts.close()
+		for {
+			page, err := parts.read(ctx)
+			isEnd := page == nil && err == nil
+			if isEnd || !yield(page, err) || err != nil {
 				return
 			}
 		}
+	}
+}
+
+// partReader reads the parts of a snapshot in turn.
+type partReader struct {
+	snap     snapshot.Snapshot
+	width    int // maximum number of open parts
+	unopened []snapshot.Part
+	open     []snapshot.Reader
+	turn     int // number of earlier reads
+}
+
+// read reads the next page of the part whose turn it is. It returns nil at the end of all parts.
+func (r *partReader) read(ctx context.Context) (*record.Page, error) {
+	for ; ; r.turn++ {
+		if err := r.openParts(ctx); err != nil || len(r.open) == 0 {
+			return nil, err
+		}
+		i := r.turn % len(r.open)
+		page, err := r.open[i].Read(ctx)
+		switch {
+		case pipeline.IsEnd(err):
+			_ = r.open[i].Close()
+			r.open = slices.Delete(r.open, i, i+1)
+		case err != nil:
+			return nil, err
+		default:
+			r.turn++
+			return page.Decoded()
+		}
+	}
+}
+
+// openParts opens parts until width of them are open.
+func (r *partReader) openParts(ctx context.Context) error {
+	for len(r.open) < r.width && len(r.unopened) > 0 {
+		part, err := r.snap.Open(ctx, r.unopened[0].ID, "")
+		if err != nil {
+			return err
+		}
+		r.open, r.unopened = append(r.open, part), r.unopened[1:]
+	}
+	return nil
+}
+
+func (r *partReader) close() {
+	for _, part := range r.open {
+		_ = part.Close()
 	}
 }

@@ -94,8 +94,8 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return cli.Usagef(
 			"a canonical key does not show what is sensitive in it: give --key as PK=...,SK=..., or name the records")
 	}
-	comparison, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change,
-		Source: item.source, HasImage: item.hasImage, Live: o.Live && len(paths) == 0, Extensions: s.Extensions})
+	comparison, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.ItemState,
+		Source: item.source, Extensions: s.Extensions})
 	if err != nil {
 		return err
 	}

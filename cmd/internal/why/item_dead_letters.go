@@ -21,7 +21,7 @@ func (q Request) marks(ctx context.Context) (map[string]state.Mark, error) {
 		if err != nil {
 			return nil, fmt.Errorf("quarantine: %w", err)
 		}
-		if m.Key == q.Item.Key {
+		if m.Key == q.Item.Change.Key {
 			marks[m.Sink] = m
 		}
 	}
@@ -44,7 +44,7 @@ func (q Request) letters(ctx context.Context) ([]pipeline.DeadLetter, error) {
 		if err != nil {
 			return nil, fmt.Errorf("dead letters: %w", err)
 		}
-		if l.Key == q.Item.Key {
+		if l.Key == q.Item.Change.Key {
 			found = append(found, l)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
+	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
@@ -25,11 +26,10 @@ type finder struct {
 	key   itemkey.Key
 }
 
-// foundItem is the item as a change, with the place where it was read.
+// foundItem is the item, with the place where it was read.
 type foundItem struct {
-	change   record.Change
-	source   string
-	hasImage bool // false: only the key of the item is known
+	audit.ItemState
+	source string
 }
 
 func newFinder(o *options, cfg *config.Config) (*finder, error) {
@@ -51,7 +51,7 @@ func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (found
 		return f.inTable(ctx)
 	}
 	c, err := f.change("REMOVE", record.KeysOnly, item.Image{})
-	return foundItem{c, "no records were named", false}, err
+	return foundItem{audit.ItemState{Change: c, Evidence: audit.NoEvidence}, "no records were named"}, err
 }
 
 // inRecords returns the last state of the item in saved records. It is an error if no record has the key.
@@ -73,10 +73,7 @@ func (f *finder) inRecords(ctx context.Context, s cli.Streams, paths []string) (
 		return foundItem{}, fmt.Errorf(
 			"no record belongs to the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.Canonical)
 	}
-	if !last.Removed() {
-		last.Op, last.EventName, last.Old = record.Snapshot, "SNAPSHOT", item.Image{}
-	}
-	return foundItem{*last, "its last record", true}, nil
+	return foundItem{audit.LastState(*last), "its last record"}, nil
 }
 
 // inTable reads the item from the source table. If the table does not have the item, it returns a REMOVE.
@@ -86,11 +83,11 @@ func (f *finder) inTable(ctx context.Context) (foundItem, error) {
 		return foundItem{}, fmt.Errorf("read the item: %w", err)
 	}
 	f.key.Attributes = found.Keys // a canonical key has no names
-	stored := foundItem{source: "table " + f.table.Name, hasImage: true}
+	stored := foundItem{source: "table " + f.table.Name}
 	if found.Removed() {
-		stored.change, err = f.change("REMOVE", record.KeysOnly, item.Image{})
+		stored.Change, err = f.change("REMOVE", record.KeysOnly, item.Image{})
 	} else {
-		stored.change, err = f.change("SNAPSHOT", record.NewAndOldImages, found.New)
+		stored.Change, err = f.change("SNAPSHOT", record.NewAndOldImages, found.New)
 	}
 	return stored, err
 }

@@ -73,13 +73,13 @@ func TestItem_CanonicalKey(t *testing.T) {
 	for text, prefix := range map[string]string{oneTable: "", twoTables: "orders!"} {
 		for _, key := range []string{"ORDER%231,A", "orders!ORDER%231,A", "PK=ORDER#1,SK=A"} {
 			found, err := findLive(t, text, key)
-			if want := prefix + "ORDER%231,A"; err != nil || !found.change.New.Exists() || string(found.change.Key) != want {
-				t.Errorf("%s is %+v %v, want %s", key, found.change, err, want)
+			if want := prefix + "ORDER%231,A"; err != nil || !found.Change.New.Exists() || string(found.Change.Key) != want {
+				t.Errorf("%s is %+v %v, want %s", key, found.Change, err, want)
 			}
 		}
 		found, err := findLive(t, text, "ORDER%232,A")
-		if want := prefix + "ORDER%232,A"; err != nil || !found.change.Removed() || string(found.change.Key) != want {
-			t.Errorf("an item that is not there is %+v %v, want %s", found.change, err, want)
+		if want := prefix + "ORDER%232,A"; err != nil || !found.Change.Removed() || string(found.Change.Key) != want {
+			t.Errorf("an item that is not there is %+v %v, want %s", found.Change, err, want)
 		}
 	}
 }

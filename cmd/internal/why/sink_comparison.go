@@ -7,47 +7,33 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
 // compareSink compares the item with one sink, and sets the fields of out. plan is what the pipeline plans for the item
-// at this sink. compared is nil if the sink keeps no state. In that case nothing is compared. If the sink has a newer
-// change of the item, the findings are only shown.
+// at this sink. compared is nil if the sink keeps no state. In that case nothing is compared. If the sink may have a
+// change that the state of the item does not have, the findings are only shown.
 func compareSink(
-	ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink,
+	ctx context.Context, known audit.ItemState, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink,
 ) error {
-	switch {
-	case s.View != nil:
-		out.Kind = "view"
-	case s.Aggregate != nil:
-		out.Kind = "aggregate"
-	case s.Search != nil:
-		out.Kind = "search"
-	case s.Archive != nil:
-		out.Kind, out.Note = "archive", "holds changes, not items: tablewake query archive"
-	case s.Notify != nil:
-		out.Kind, out.Note = "notify", "keeps nothing"
-	default:
-		out.Kind, out.Note = "custom", "only the Go sink knows what it keeps"
-	}
+	out.Kind, out.Note = kindOf(s)
 	if compared == nil {
 		return nil
 	}
-	out.Note = compared.Note(item)
-	if plan.Err != nil && !item.Removed() {
-		item = audit.Removal(item) // show what is stored, although the correct contents are unknown
+	out.Note = compared.Note(&known.Change)
+	if plan.Err != nil && !known.Change.Removed() {
+		known.Change = *audit.Removal(&known.Change) // it shows what is stored; the correct contents are unknown
 	}
-	findings, err := compared.Compare(ctx, item, nil)
+	findings, err := compared.Compare(ctx, &known, nil)
 	if err != nil {
 		return err
 	}
 	if groups, ok := compared.(audit.GroupSink); ok {
-		shares, err := groups.FindShares(ctx, item)
+		found, err := groups.FindGroups(ctx, &known.Change)
 		if err != nil {
 			return err
 		}
-		findings = append(findings, shares...)
+		findings = append(findings, found...)
 	}
 	for i := range findings {
 		out.add(&findings[i])
@@ -59,8 +45,25 @@ func compareSink(
 	return nil
 }
 
-// unreadNote is the Note of a sink that has a newer change of the item than the records.
-const unreadNote = "has a newer change of the item than the records, and is not compared: name the record of this change, too"
+// kindOf returns the kind of a sink, and why nothing is compared with a sink of this kind; "" if something is.
+func kindOf(s config.Sink) (kind, note string) {
+	switch {
+	case s.View != nil:
+		return "view", ""
+	case s.Aggregate != nil:
+		return "aggregate", ""
+	case s.Search != nil:
+		return "search", ""
+	case s.Archive != nil:
+		return "archive", "holds changes, not items: tablewake query archive"
+	case s.Notify != nil:
+		return "notify", "keeps nothing"
+	}
+	return "custom", "only the Go sink knows what it keeps"
+}
+
+// unreadNote is the Note of a sink that may have a change that the state of the item does not have.
+const unreadNote = "has a change of the item that no named record has, and is not compared: name the record of this change, too"
 
 // add adds a finding. If it is about a row, add also adds a finding for each claim that waits for the row. A claim is
 // the request of an item for a row.

@@ -16,7 +16,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -27,11 +26,9 @@ type Request struct {
 	Config *config.Config
 	Stores sinks.Stores // the stores, which are only read
 
-	Mask     *mask.Mask    // masks sensitive attributes in the result
-	Item     record.Change // the item as a SNAPSHOT; or its REMOVE, with the old image if that is known
-	Source   string        // where the item was read
-	HasImage bool          // false: only the key of the item is known
-	Live     bool          // the item is as in the table; false: as in its last record, which may not be the newest
+	Mask   *mask.Mask // masks sensitive attributes in the result
+	Item   audit.ItemState
+	Source string // where the item was read
 
 	Extensions []sinks.Extension // Go code that the program adds. Default: none
 }
@@ -97,30 +94,25 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	if err != nil {
 		return Comparison{}, err
 	}
-	item := &q.Item
+	item := &q.Item.Change
 	result := Comparison{
-		Key: q.Mask.Key(item), From: q.Source, Compared: q.HasImage, There: item.New.Exists(), attributes: item.New.Len(),
-		Sinks: []Sink{}, Letters: []letters.LetterJSON{},
+		Key: q.Mask.Key(item), From: q.Source, Compared: q.Item.Evidence != audit.NoEvidence,
+		There: item.New.Exists(), attributes: item.New.Len(), Sinks: []Sink{}, Letters: []letters.LetterJSON{},
 	}
-	if item.Sequence != "0" {
+	if q.Item.Evidence == audit.LastRecord {
 		result.Version = versionText(item.Version)
 	}
 	explanation := p.Explain(item)
-	for _, f := range explanation.Filters {
-		if f.Verdict.Drop {
-			result.Dropped = f.Name
-			return result, nil
-		}
+	drops := func(f pipeline.FilterTrace) bool { return f.Verdict.Drop }
+	if i := slices.IndexFunc(explanation.Filters, drops); i >= 0 {
+		result.Dropped = explanation.Filters[i].Name
+		return result, nil
 	}
 	if result.Sinks, err = q.compareSinks(ctx, explanation.Routes); err != nil {
 		return result, err
 	}
-	for _, sink := range result.Sinks {
-		for _, f := range sink.Findings {
-			if f.Verdict.isProblem() {
-				result.Differing++
-			}
-		}
+	for i := range result.Sinks {
+		result.Differing += result.Sinks[i].countProblems()
 	}
 	if result.letters, err = q.letters(ctx); err != nil {
 		return result, err
@@ -130,6 +122,16 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 		result.Letters = append(result.Letters, letters.NewLetterJSON(result.letters[i]))
 	}
 	return result, nil
+}
+
+// countProblems returns the number of findings with a problem.
+func (s *Sink) countProblems() (n int) {
+	for _, f := range s.Findings {
+		if f.Verdict.isProblem() {
+			n++
+		}
+	}
+	return n
 }
 
 // compareSinks compares the item with each sink. plans are the plans of the pipeline for the item, by sink.
@@ -147,22 +149,23 @@ func (q Request) compareSinks(ctx context.Context, plans []pipeline.RouteTrace) 
 	if err != nil {
 		return results, err
 	}
+	isKnown := q.Item.Evidence != audit.NoEvidence
 	for i, s := range q.Config.Sinks {
 		sink := Sink{Name: s.Name}
 		if mark, ok := marks[s.Name]; ok {
 			sink.QuarantinedSince = &mark.Since
 		}
-		if err := compareSink(ctx, &q.Item, s, audited[s.Name], plans[i], &sink); err != nil {
+		if err := compareSink(ctx, q.Item, s, audited[s.Name], plans[i], &sink); err != nil {
 			return results, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		if !q.HasImage && s.KeepsState() && len(sink.Findings) == 0 {
+		stage, isUnfilled := stages[s.Name]
+		switch {
+		case isUnfilled:
+			sink.Note = fmt.Sprintf("is %s: %s", stage, stage.FillHint(s.Name))
+		case !isKnown && s.KeepsState() && len(sink.Findings) == 0:
 			sink.Note = "no record of the item was read: its places are unknown"
 		}
-		stage, isUnfilled := stages[s.Name]
-		if isUnfilled {
-			sink.Note = fmt.Sprintf("is %s: fill it first, with tablewake backfill --sink %s", stage, s.Name)
-		}
-		if isUnfilled || !q.HasImage {
+		if isUnfilled || !isKnown {
 			sink.removeVerdicts()
 		}
 		results = append(results, sink)
@@ -205,7 +208,7 @@ func (q Request) audited(ctx context.Context) (map[string]audit.Sink, error) {
 		return byName, nil
 	}
 	opened, err := audit.Open(ctx, q.Config, q.Stores,
-		audit.Options{AllowUnfilled: true, SavedRecords: !q.Live, Extensions: q.Extensions})
+		audit.Options{AllowUnfilled: true, Extensions: q.Extensions})
 	for _, s := range opened {
 		byName[s.Name()] = s
 	}

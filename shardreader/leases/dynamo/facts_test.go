@@ -54,8 +54,8 @@ func TestFact29_OtherRowsAndAttributesStay(t *testing.T) {
 	w.put(t, "leases", lease)
 
 	old := only(t, w)
-	if old.Shard != "shardId-1" || w.Form().Version != dynamo.KCL35 {
-		t.Fatalf("%+v of %s", old, w.Form())
+	if old.Shard != "shardId-1" || w.Format().Version != dynamo.KCL35 {
+		t.Fatalf("%+v of %s", old, w.Format())
 	}
 	next := old.Clone()
 	next.Owner, next.Counter, next.Checkpoint = "tablewake-1", 8, leases.After("43")
@@ -169,10 +169,10 @@ func TestFact30_WhoIsAtWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(leases.Moving(before, after), " "); got != "kcl-2" {
+	if got := strings.Join(leases.ActiveForeign(before, after), " "); got != "kcl-2" {
 		t.Errorf("moving: %s", got)
 	}
-	if got := leases.Moving(after, after); len(got) > 0 {
+	if got := leases.ActiveForeign(after, after); len(got) > 0 {
 		t.Errorf("at rest: %v", got)
 	}
 }
@@ -254,7 +254,7 @@ func TestForeign_EndedLeases(t *testing.T) {
 	}
 	live := leases.Lease{Shard: "b", Owner: "kcl-1", Counter: 1}
 	before, after := leases.Snapshot{Leases: []leases.Lease{ended, live}}, leases.Snapshot{Leases: []leases.Lease{moved, live}}
-	if got := leases.Moving(before, after); len(got) > 0 {
+	if got := leases.ActiveForeign(before, after); len(got) > 0 {
 		t.Errorf("moving: %v", got)
 	}
 }

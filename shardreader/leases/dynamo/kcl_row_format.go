@@ -31,14 +31,14 @@ func (f RowFormat) String() string {
 	return s
 }
 
-// formSigns collects what the rows of a table show about their format.
-type formSigns struct {
+// formatSigns collects what the rows of a table show about their format.
+type formatSigns struct {
 	leases                                    int // number of rows that are leases
 	hasEntityType, hasHashKeys, hasStreamName bool
 }
 
 // note adds what a row shows.
-func (s *formSigns) note(row Item) {
+func (s *formatSigns) note(row Item) {
 	if _, ok := row[attrEntity]; ok {
 		s.hasEntityType = true
 	}
@@ -54,10 +54,10 @@ func (s *formSigns) note(row Item) {
 	}
 }
 
-// form returns the format that the rows show. Without leases it returns known, the format known so far, unless a row
-// has an entityType, which shows KCL 3.5.
-func (s formSigns) form(known RowFormat) RowFormat {
-	f := known
+// format returns the format that the rows show. A table without leases keeps its previous format, unless a row has an
+// entityType, which shows KCL 3.5.
+func (s formatSigns) format(previous RowFormat) RowFormat {
+	f := previous
 	if s.leases > 0 {
 		f.Streams = s.hasStreamName
 		f.Version = Adapter1

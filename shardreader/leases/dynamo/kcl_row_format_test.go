@@ -11,7 +11,7 @@ import (
 
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/order_lines/stream/2026-11-21T17:30:00.123"
 
-// A table without leases is begun as adapter 2.x does, and stays in the form of its rows, also
+// A table without leases is begun as adapter 2.x does, and stays in the format of its rows, also
 // of those that were deleted since.
 func TestForm_New(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
@@ -21,8 +21,8 @@ func TestForm_New(t *testing.T) {
 	}
 	got := w.rowsOf(t, "leases", "leaseKey")["s"]
 	parseByKCL(t, dynamo.RowFormat{}, got)
-	if w.Form() != (dynamo.RowFormat{Version: dynamo.Adapter2}) || s(got, "startingHashKey") != "0" || s(got, "endingHashKey") != "1" {
-		t.Errorf("%s: %v", w.Form(), got)
+	if w.Format() != (dynamo.RowFormat{Version: dynamo.Adapter2}) || s(got, "startingHashKey") != "0" || s(got, "endingHashKey") != "1" {
+		t.Errorf("%s: %v", w.Format(), got)
 	}
 }
 
@@ -30,20 +30,20 @@ func TestForm_OfDeletedLeases(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	w.put(t, "leases", row("s", "", "3", "42"))
 	l := only(t, w)
-	if w.Form().Version != dynamo.Adapter1 {
-		t.Fatal(w.Form())
+	if w.Format().Version != dynamo.Adapter1 {
+		t.Fatal(w.Format())
 	}
 	if err := w.Delete(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Read(t.Context()); err != nil || w.Form().Version != dynamo.Adapter1 {
-		t.Errorf("%s (%v)", w.Form(), err)
+	if _, err := w.Read(t.Context()); err != nil || w.Format().Version != dynamo.Adapter1 {
+		t.Errorf("%s (%v)", w.Format(), err)
 	}
 	if err := w.Create(t.Context(), leases.Lease{Shard: "s2"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.rowsOf(t, "leases", "leaseKey")["s2"]; got["startingHashKey"] != nil {
-		t.Errorf("a lease of another form: %v", got)
+		t.Errorf("a lease of another format: %v", got)
 	}
 }
 
@@ -58,9 +58,9 @@ func TestForm_Streams(t *testing.T) {
 	}
 	const key = "123456789012:eu-central-1$123456789012$order_lines$2026-11-21T17_30_00.123:1:shardId-1"
 	got := w.rowsOf(t, "leases", "leaseKey")[key]
-	parseByKCL(t, table.Form(), got)
-	if table.Form().String() != "adapter 2.x, several streams" || s(got, "shardId") != "shardId-1" {
-		t.Errorf("%s: %v", table.Form(), got)
+	parseByKCL(t, table.Format(), got)
+	if table.Format().String() != "adapter 2.x, several streams" || s(got, "shardId") != "shardId-1" {
+		t.Errorf("%s: %v", table.Format(), got)
 	}
 	next := l
 	next.Owner, next.Counter = "a", 2
@@ -78,8 +78,8 @@ func TestForm_Streams(t *testing.T) {
 	}
 	// Another process finds out by itself, whatever its caller said.
 	fresh := w.another(t, dynamo.Options{})
-	if err := fresh.Check(t.Context()); err != nil || fresh.Form() != table.Form() {
-		t.Errorf("another process finds %s (%v)", fresh.Form(), err)
+	if err := fresh.Check(t.Context()); err != nil || fresh.Format() != table.Format() {
+		t.Errorf("another process finds %s (%v)", fresh.Format(), err)
 	}
 	fresh = w.another(t, dynamo.Options{})
 	if err := fresh.Delete(t.Context(), l); err != nil {

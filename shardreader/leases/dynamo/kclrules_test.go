@@ -30,11 +30,11 @@ var (
 	kclStream   = regexp.MustCompile(`^[0-9]+:[^:]+:[0-9]+$`)
 )
 
-// parseByKCL fails the test where the version whose form it is could not read a lease's row.
-func parseByKCL(t *testing.T, form dynamo.RowFormat, row dynamo.Item) {
+// parseByKCL fails the test where the version whose format it is could not read a lease's row.
+func parseByKCL(t *testing.T, format dynamo.RowFormat, row dynamo.Item) {
 	t.Helper()
 	key := s(row, "leaseKey")
-	fail := func(text string) { t.Helper(); t.Errorf("%s cannot read the row %s: %s", form, key, text) }
+	fail := func(text string) { t.Helper(); t.Errorf("%s cannot read the row %s: %s", format, key, text) }
 	for name, v := range row {
 		is := strings.TrimPrefix(strings.TrimPrefix(typeOf(v), "*types.AttributeValueMember"), "types.")
 		if must, known := kclTypes[name]; known && is != must {
@@ -75,17 +75,17 @@ func parseByKCL(t *testing.T, form dynamo.RowFormat, row dynamo.Item) {
 		if !ok || !too || a.Cmp(b) >= 0 {
 			fail("its hash keys are " + first + " to " + last)
 		}
-	} else if form.Version != dynamo.Adapter1 || last != "" {
+	} else if format.Version != dynamo.Adapter1 || last != "" {
 		fail("it has no hash keys") // its periodic sync takes the table for incomplete
 	}
-	if v := s(row, "entityType"); v != "" && (v != "LEASE" || form.Version != dynamo.KCL35) {
+	if v := s(row, "entityType"); v != "" && (v != "LEASE" || format.Version != dynamo.KCL35) {
 		fail("entityType is " + v)
 	}
 	stream, shard := s(row, "streamName"), s(row, "shardId") // MultiStreamLease, StreamIdentifier
 	switch {
-	case !form.Streams && stream+shard != "":
+	case !format.Streams && stream+shard != "":
 		fail("it names a stream")
-	case form.Streams && (!kclStream.MatchString(stream) || key != stream+":"+shard):
+	case format.Streams && (!kclStream.MatchString(stream) || key != stream+":"+shard):
 		fail("its stream is " + stream + ", its shard " + shard)
 	}
 }
@@ -120,7 +120,7 @@ func TestKCLRules(t *testing.T) {
 	for _, r := range recordings(t) {
 		for _, row := range r.tables["orders-kcl"] {
 			if kind := s(row, "entityType"); kind == "" || kind == "LEASE" {
-				parseByKCL(t, r.form, row)
+				parseByKCL(t, r.format, row)
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func encode(l leases.Lease) Item {
 
 // decode is the inverse of encode. It returns an error if an attribute has a wrong type.
 func decode(row Item) (leases.Lease, error) {
-	r := reader{row: row}
+	r := rowReader{row: row}
 	l := leases.Lease{
 		Shard:       r.readText(attrKey),
 		Stream:      r.readText(attrStream),
@@ -157,7 +157,7 @@ func decode(row Item) (leases.Lease, error) {
 
 // shardFromRow returns the shard of a damaged row, or the key of the row if the shard is unknown.
 func shardFromRow(row Item) string {
-	r := reader{row: row}
+	r := rowReader{row: row}
 	key, shard := r.readText(attrKey), r.readText(attrShard)
 	if id := r.readText(attrStreamName); shard == "" && id != "" {
 		shard = strings.TrimPrefix(key, id+":")
@@ -165,15 +165,15 @@ func shardFromRow(row Item) string {
 	return cmp.Or(shard, key)
 }
 
-// reader reads typed attributes of a row. An absent attribute is read as the zero value. The first attribute with a
+// rowReader reads typed attributes of a row. An absent attribute is read as the zero value. The first attribute with a
 // wrong type sets err.
-type reader struct {
+type rowReader struct {
 	row Item
 	err error
 }
 
 // setTypeError notes that an attribute has a wrong type, unless an earlier attribute has.
-func (r *reader) setTypeError(name, want string) {
+func (r *rowReader) setTypeError(name, want string) {
 	if r.err != nil {
 		return
 	}
@@ -186,7 +186,7 @@ func (r *reader) setTypeError(name, want string) {
 
 // attr returns an attribute of the type T. ok is false if the attribute is absent or has another type. want describes
 // the type for the error.
-func attr[T types.AttributeValue](r *reader, name, want string) (v T, ok bool) {
+func attr[T types.AttributeValue](r *rowReader, name, want string) (v T, ok bool) {
 	value, exists := r.row[name]
 	v, ok = value.(T)
 	if exists && !ok {
@@ -195,21 +195,21 @@ func attr[T types.AttributeValue](r *reader, name, want string) (v T, ok bool) {
 	return v, ok
 }
 
-func (r *reader) readText(name string) string {
+func (r *rowReader) readText(name string) string {
 	if s, ok := attr[*types.AttributeValueMemberS](r, name, "a string"); ok {
 		return s.Value
 	}
 	return ""
 }
 
-func (r *reader) digits(name string) string {
+func (r *rowReader) digits(name string) string {
 	if n, ok := attr[*types.AttributeValueMemberN](r, name, "a number"); ok {
 		return n.Value
 	}
 	return "0"
 }
 
-func (r *reader) integer(name string) int64 {
+func (r *rowReader) integer(name string) int64 {
 	n, err := strconv.ParseInt(r.digits(name), 10, 64)
 	if err != nil {
 		r.setTypeError(name, "an integer")
@@ -217,7 +217,7 @@ func (r *reader) integer(name string) int64 {
 	return n
 }
 
-func (r *reader) decimal(name string) float64 {
+func (r *rowReader) decimal(name string) float64 {
 	f, err := strconv.ParseFloat(r.digits(name), 64)
 	if err != nil {
 		r.setTypeError(name, "a number")
@@ -225,21 +225,21 @@ func (r *reader) decimal(name string) float64 {
 	return f
 }
 
-func (r *reader) time(name string) time.Time {
+func (r *rowReader) time(name string) time.Time {
 	if _, ok := r.row[name]; !ok {
 		return time.Time{}
 	}
 	return time.Unix(r.integer(name), 0).UTC()
 }
 
-func (r *reader) set(name string) []string {
+func (r *rowReader) set(name string) []string {
 	if ss, ok := attr[*types.AttributeValueMemberSS](r, name, "a set of strings"); ok {
 		return slices.Sorted(slices.Values(ss.Value))
 	}
 	return nil
 }
 
-func (r *reader) checkpoint() leases.Checkpoint {
+func (r *rowReader) checkpoint() leases.Checkpoint {
 	c, err := leases.ParseCheckpoint(r.readText(attrCheckpoint))
 	if err != nil {
 		r.setTypeError(attrCheckpoint, "a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -35,9 +34,13 @@ type Options struct {
 	Pipeline   string // name of the pipeline that the members belong to. Required.
 	// Streams makes new rows name their stream if the table has no leases. Default: all leases belong to one stream
 	Streams bool
-	Timeout time.Duration // timeout of one call. Default: 2s
-	Keep    time.Duration // TTL of members' rows after the last heartbeat. Default: 7 days
 }
+
+const (
+	writeTimeout = 2 * time.Second
+	readTimeout  = 5 * time.Second    // also of the retries
+	memberTTL    = 7 * 24 * time.Hour // TTL of a member's row after its last heartbeat
+)
 
 // Table implements [leases.Table] with a lease table and a state table. It is safe for concurrent use. A write is tried
 // once: after a transient error the caller reads the table to find out whether the write happened.
@@ -45,10 +48,10 @@ type Table struct {
 	options Options
 	db      *state.DB // creates and checks the tables
 
-	mu        sync.Mutex
-	form      RowFormat
-	rows      int  // number of rows at the last Read
-	formKnown bool // form was set from the rows of the table
+	mu          sync.Mutex
+	format      RowFormat
+	rows        int  // number of rows at the last Read
+	formatKnown bool // format was set from the rows of the table
 }
 
 var _ leases.Table = (*Table)(nil)
@@ -67,29 +70,27 @@ func New(o Options) (*Table, error) {
 	case o.Pipeline == "":
 		return nil, errors.New("leases/dynamo: Options.Pipeline is empty")
 	}
-	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
-	o.Keep = cmp.Or(o.Keep, 7*24*time.Hour)
 	db, err := state.New(state.Options{Client: o.Client, Table: o.StateTable, Pipeline: o.Pipeline})
 	if err != nil {
 		return nil, err
 	}
-	return &Table{options: o, db: db, form: RowFormat{Streams: o.Streams}}, nil
+	return &Table{options: o, db: db, format: RowFormat{Streams: o.Streams}}, nil
 }
 
-// Form returns the format of new rows, as the last Read or [Table.Check] found it.
-func (t *Table) Form() RowFormat {
+// Format returns the format of new rows, as the last Read or [Table.Check] found it.
+func (t *Table) Format() RowFormat {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.form
+	return t.format
 }
 
 // Create implements [leases.Table].
 func (t *Table) Create(ctx context.Context, l leases.Lease) error {
-	form, err := t.knownForm(ctx)
+	format, err := t.rowFormat(ctx)
 	if err != nil {
 		return err
 	}
-	row, err := form.newRow(l)
+	row, err := format.newRow(l)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 		ConditionExpression:                 aws.String("attribute_not_exists(" + attrKey + ")"),
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.options.Client.PutItem, in, noRetries)
+	_, err = write(ctx, t.options.Client.PutItem, in)
 	return t.writeError(ctx, "PutItem", l, err)
 }
 
@@ -119,7 +120,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.options.Client.UpdateItem, in, noRetries)
+	_, err = write(ctx, t.options.Client.UpdateItem, in)
 	old.Opaque = key
 	return t.writeError(ctx, "UpdateItem", old, err)
 }
@@ -139,7 +140,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.options.Client.DeleteItem, in, noRetries)
+	_, err = write(ctx, t.options.Client.DeleteItem, in)
 	old.Opaque = key
 	err = t.writeError(ctx, "DeleteItem", old, err)
 	if c, ok := leases.AsConflict(err); ok && c.Missing {
@@ -153,29 +154,32 @@ func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 	if l.Opaque != "" {
 		return l.Opaque, nil
 	}
-	form, err := t.knownForm(ctx)
+	format, err := t.rowFormat(ctx)
 	if err != nil {
 		return "", err
 	}
-	return form.key(l)
+	return format.key(l)
 }
 
-// knownForm returns the row format of the table. If no Read has set the format yet, knownForm scans the table.
-func (t *Table) knownForm(ctx context.Context) (RowFormat, error) {
+// rowFormat returns the row format of the table. If no Read has set the format yet, rowFormat scans the table.
+func (t *Table) rowFormat(ctx context.Context) (RowFormat, error) {
 	t.mu.Lock()
-	form, isKnown := t.form, t.formKnown
+	format, isKnown := t.format, t.formatKnown
 	t.mu.Unlock()
 	if isKnown {
-		return form, nil
+		return format, nil
 	}
 	err := t.scanLeases(ctx, new(scannedRows))
-	return t.Form(), err
+	return t.Format(), err
 }
 
 // writeError returns the error of a write of l; a *Conflict if the condition failed. l.Opaque must be the leaseKey.
 func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err error) error {
-	row, refused, err := t.refusal(ctx, op, t.options.Table, Item{attrKey: textAttribute(l.Opaque)}, err)
-	if err != nil || !refused {
+	if err == nil {
+		return nil
+	}
+	row, err := t.refusedRow(ctx, op, t.options.Table, Item{attrKey: textAttribute(l.Opaque)}, err)
+	if err != nil {
 		return err
 	}
 	if len(row) == 0 {
@@ -189,34 +193,44 @@ func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err e
 	return &leases.Conflict{Current: current}
 }
 
-// refusal returns the row that made the condition of a write fail; nil if there is no row. If err is not a failed
-// condition, refused is false, and the returned error is err, marked as transient or fatal.
-func (t *Table) refusal(ctx context.Context, op, table string, key Item, err error) (row Item, refused bool, _ error) {
-	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
-	if !refused {
-		return nil, false, callError(ctx, op, table, err)
+// refusedRow returns the row that made the condition of a write fail; nil if there is no row. writeErr is the error of
+// the write. If it is not a failed condition, refusedRow returns it, marked as transient or fatal.
+func (t *Table) refusedRow(ctx context.Context, op, table string, key Item, writeErr error) (Item, error) {
+	failedCheck, ok := errors.AsType[*types.ConditionalCheckFailedException](writeErr)
+	if !ok {
+		return nil, callError(ctx, op, table, writeErr)
 	}
 	if len(failedCheck.Item) > 0 {
-		return failedCheck.Item, true, nil
+		return failedCheck.Item, nil
 	}
 	// There is no row, or the server does not return it.
 	in := &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}
-	out, err := send(ctx, t, t.options.Client.GetItem, in, sdkRetries)
+	out, err := read(ctx, t.options.Client.GetItem, in)
 	if err != nil {
-		return nil, true, callError(ctx, "GetItem", table, err)
+		return nil, callError(ctx, "GetItem", table, err)
 	}
-	return out.Item, true, nil
+	return out.Item, nil
 }
 
-// send makes a call of the client, limited by Options.Timeout.
-func send[I, O any](
-	ctx context.Context, t *Table, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I,
-	o func(*dynamodb.Options),
-) (O, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.options.Timeout)
+// write makes a call that writes, once and limited by writeTimeout.
+func write[I, O any](ctx context.Context, call dynamoCall[I, O], in I) (O, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	return call(ctx, in, o)
+	return call(ctx, in, verified, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 }
+
+// read makes a call that reads, with the client's own retries and limited by readTimeout.
+func read[I, O any](ctx context.Context, call dynamoCall[I, O], in I) (O, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return call(ctx, in, verified)
+}
+
+// dynamoCall is a method of a [Client].
+type dynamoCall[I, O any] func(context.Context, I, ...func(*dynamodb.Options)) (O, error)
+
+// verified makes the client reject an answer that comes from a proxy and not from the service.
+func verified(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }
 
 // callError classifies the error of a call; nil stays nil. An error that is not transient is fatal.
 func callError(ctx context.Context, op, table string, err error) error {
@@ -229,13 +243,3 @@ func callError(ctx context.Context, op, table string, err error) error {
 	}
 	return err
 }
-
-// noRetries disables retries of the SDK.
-func noRetries(o *dynamodb.Options) {
-	o.RetryMaxAttempts = 1
-	sdkRetries(o)
-}
-
-// sdkRetries keeps the client's own retries. It makes the client reject an answer that comes from a proxy and not from
-// the service.
-func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }

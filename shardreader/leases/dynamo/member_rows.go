@@ -71,7 +71,7 @@ func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 		ExpressionAttributeValues: Item{":pk": textAttribute(t.fleetKey())},
 	}
 	for {
-		out, err := send(ctx, t, t.options.Client.Query, in, sdkRetries)
+		out, err := read(ctx, t.options.Client.Query, in)
 		if err != nil {
 			return callError(ctx, "Query", t.options.StateTable, err)
 		}
@@ -87,7 +87,7 @@ func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 
 // addMemberRow adds the member or the begun stream that a row stores.
 func (t *Table) addMemberRow(s *leases.Snapshot, row Item) {
-	r := reader{row: row}
+	r := rowReader{row: row}
 	name, isBegun := strings.CutPrefix(r.readText(attrSK), begunPrefix)
 	if !isBegun {
 		s.Members = append(s.Members, decodeMember(row))
@@ -95,7 +95,7 @@ func (t *Table) addMemberRow(s *leases.Snapshot, row Item) {
 	}
 	stream, err := item.Unescape(name)
 	if err != nil {
-		s.DamagedLeases = append(s.DamagedLeases, leases.BrokenLease{Shard: begunPrefix + name,
+		s.DamagedLeases = append(s.DamagedLeases, leases.DamagedLease{Shard: begunPrefix + name,
 			Reason: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v",
 				t.options.StateTable, err)})
 		return
@@ -111,9 +111,9 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	}
 	row := encodeMember(m)
 	maps.Copy(row, key)
-	row[attrExpires] = number(time.Now().Add(t.options.Keep).Unix())
+	row[attrExpires] = number(time.Now().Add(memberTTL).Unix())
 	in := &dynamodb.PutItemInput{TableName: &t.options.StateTable, Item: row}
-	_, err = send(ctx, t, t.options.Client.PutItem, in, noRetries)
+	_, err = write(ctx, t.options.Client.PutItem, in)
 	return callError(ctx, "PutItem", t.options.StateTable, err)
 }
 
@@ -124,7 +124,7 @@ func (t *Table) RemoveMember(ctx context.Context, consumer string) error {
 		return err
 	}
 	input := &dynamodb.DeleteItemInput{TableName: &t.options.StateTable, Key: key}
-	_, err = send(ctx, t, t.options.Client.DeleteItem, input, noRetries)
+	_, err = write(ctx, t.options.Client.DeleteItem, input)
 	return callError(ctx, "DeleteItem", t.options.StateTable, err)
 }
 
@@ -135,7 +135,7 @@ func (t *Table) MarkBegun(ctx context.Context, stream string) error {
 	}
 	row := Item{attrPK: textAttribute(t.fleetKey()), attrSK: textAttribute(begunPrefix + escaped(stream))}
 	in := &dynamodb.PutItemInput{TableName: &t.options.StateTable, Item: row}
-	_, err := send(ctx, t, t.options.Client.PutItem, in, noRetries)
+	_, err := write(ctx, t.options.Client.PutItem, in)
 	return callError(ctx, "PutItem", t.options.StateTable, err)
 }
 
@@ -152,7 +152,7 @@ func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (coun
 		condition = "(attribute_not_exists(" + name + ") OR " + condition + ")"
 	}
 	e.put(attrCount, number(seen+1))
-	e.put(attrExpires, number(time.Now().Add(t.options.Keep).Unix()))
+	e.put(attrExpires, number(time.Now().Add(memberTTL).Unix()))
 	in := &dynamodb.UpdateItemInput{
 		TableName: &t.options.StateTable, Key: key,
 		UpdateExpression:                    aws.String(e.changes()),
@@ -161,15 +161,15 @@ func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (coun
 		ExpressionAttributeValues:           e.values,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
-	_, err = send(ctx, t, t.options.Client.UpdateItem, in, noRetries)
-	row, refused, err := t.refusal(ctx, "UpdateItem", t.options.StateTable, key, err)
+	_, err = write(ctx, t.options.Client.UpdateItem, in)
+	if err == nil {
+		return seen + 1, true, nil
+	}
+	row, err := t.refusedRow(ctx, "UpdateItem", t.options.StateTable, key, err)
 	if err != nil {
 		return 0, false, err
 	}
-	if !refused {
-		return seen + 1, true, nil
-	}
-	r := reader{row: row}
+	r := rowReader{row: row}
 	return r.integer(attrCount), false, nil
 }
 
@@ -200,11 +200,11 @@ func encodeMember(m leases.Member) Item {
 		attrLeases:  number(int64(m.LeaseCount)), attrLoad: decimal(m.Load), attrCalls: decimal(m.CallsPerMonth),
 		attrRecordsPending: number(m.Pending),
 	}
-	if m.AtEndBefore > 0 {
-		row[attrAtEnd] = number(m.AtEndBefore)
+	if m.AtEndHeartbeat > 0 {
+		row[attrAtEnd] = number(m.AtEndHeartbeat)
 	}
-	if m.QuietBefore > 0 {
-		row[attrQuiet] = number(m.QuietBefore)
+	if m.QuietHeartbeat > 0 {
+		row[attrQuiet] = number(m.QuietHeartbeat)
 	}
 	if len(m.BusyShards) > 0 {
 		row[attrBusy] = &types.AttributeValueMemberSS{Value: m.BusyShards}
@@ -249,7 +249,7 @@ func truncate(s string, maxBytes int) string {
 // decodeMember returns the member of a row. It ignores damaged attributes, because only the heartbeat matters for
 // leases.
 func decodeMember(row Item) leases.Member {
-	r := reader{row: row}
+	r := rowReader{row: row}
 	id, err := item.Unescape(r.readText(attrSK))
 	if err != nil {
 		id = r.readText(attrSK)
@@ -257,8 +257,8 @@ func decodeMember(row Item) leases.Member {
 	m := leases.Member{
 		ID: id, Name: r.readText(attrName), Heartbeat: r.integer(attrBeat), LeaseCount: int(r.integer(attrLeases)),
 		Load: r.decimal(attrLoad), CallsPerMonth: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending),
-		AtEndBefore: r.integer(attrAtEnd), RoutesDigest: r.readText(attrRoutes),
-		QuietBefore: r.integer(attrQuiet), BusyShards: r.set(attrBusy),
+		AtEndHeartbeat: r.integer(attrAtEnd), RoutesDigest: r.readText(attrRoutes),
+		QuietHeartbeat: r.integer(attrQuiet), BusyShards: r.set(attrBusy),
 		Behind: make(map[string]time.Time), Stopped: make(map[string]string), Failing: make(map[string]leases.ReadFailure),
 	}
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {
@@ -282,10 +282,11 @@ func decodeMember(row Item) leases.Member {
 	return m
 }
 
-// entries returns a reader for the entries of a map attribute. If the attribute is absent, the reader has no entries.
-func (r *reader) entries(name string) *reader {
+// entries returns a rowReader for the entries of a map attribute. If the attribute is absent, the rowReader has no
+// entries.
+func (r *rowReader) entries(name string) *rowReader {
 	if m, ok := r.row[name].(*types.AttributeValueMemberM); ok {
-		return &reader{row: m.Value}
+		return &rowReader{row: m.Value}
 	}
-	return &reader{}
+	return &rowReader{}
 }

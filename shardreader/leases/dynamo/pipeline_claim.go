@@ -23,18 +23,18 @@ func (t *Table) Claim(ctx context.Context) error {
 		attrPK: textAttribute(sharedLeases + escaped(t.options.Table)), attrSK: textAttribute("-"),
 		attrPipeline: textAttribute(t.options.Pipeline),
 	}
-	_, err := send(ctx, t, t.options.Client.PutItem, &dynamodb.PutItemInput{
+	_, err := write(ctx, t.options.Client.PutItem, &dynamodb.PutItemInput{
 		TableName: &t.options.StateTable, Item: row,
 		ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ") OR #p = :p"),
 		ExpressionAttributeNames:            map[string]string{"#p": attrPipeline},
 		ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}, noRetries)
+	})
 	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
 		return callError(ctx, "PutItem", t.options.StateTable, err)
 	}
-	r := reader{row: failedCheck.Item}
+	r := rowReader{row: failedCheck.Item}
 	return pipeline.Fatal(&state.Error{
 		Op: "Claim", Table: t.options.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.readText(attrPipeline) +
 			", and this one is " + t.options.Pipeline,

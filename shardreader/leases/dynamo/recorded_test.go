@@ -23,7 +23,7 @@ import (
 type recorded struct {
 	name   string
 	tables map[string][]dynamo.Item
-	form   dynamo.RowFormat
+	format dynamo.RowFormat
 }
 
 // recordings are all of testdata.
@@ -51,11 +51,11 @@ func recordings(t *testing.T) []recorded {
 		if err := json.Unmarshal(b, &raw); err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
-		form, known := forms[filepath.Base(filepath.Dir(path))]
+		format, known := forms[filepath.Base(filepath.Dir(path))]
 		if !known {
-			t.Fatalf("%s is of no known form", path)
+			t.Fatalf("%s is of no known format", path)
 		}
-		r := recorded{strings.TrimPrefix(strings.TrimSuffix(path, ".json"), "testdata/"), make(map[string][]dynamo.Item), form}
+		r := recorded{strings.TrimPrefix(strings.TrimSuffix(path, ".json"), "testdata/"), make(map[string][]dynamo.Item), format}
 		for table, rows := range raw {
 			for _, row := range rows {
 				item := make(dynamo.Item)

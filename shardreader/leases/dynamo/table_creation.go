@@ -42,6 +42,6 @@ func (t *Table) Check(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := t.knownForm(ctx)
+	_, err := t.rowFormat(ctx)
 	return err
 }

@@ -52,7 +52,7 @@ func (t *Table) scanLeases(ctx context.Context, rows *scannedRows) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rows, t.formKnown, t.form = rows.count, true, rows.signs.form(t.form)
+	t.rows, t.formatKnown, t.format = rows.count, true, rows.signs.format(t.format)
 	return nil
 }
 
@@ -61,8 +61,8 @@ type scannedRows struct {
 	mu      sync.Mutex
 	count   int
 	leases  []leases.Lease
-	damaged []leases.BrokenLease
-	signs   formSigns
+	damaged []leases.DamagedLease
+	signs   formatSigns
 }
 
 // scanSegment adds the rows of a segment to rows.
@@ -72,7 +72,7 @@ func (t *Table) scanSegment(ctx context.Context, rows *scannedRows, index, segme
 		in.Segment, in.TotalSegments = aws.Int32(int32(index)), aws.Int32(int32(segmentCount))
 	}
 	for {
-		out, err := send(ctx, t, t.options.Client.Scan, in, sdkRetries)
+		out, err := read(ctx, t.options.Client.Scan, in)
 		if err != nil {
 			return callError(ctx, "Scan", t.options.Table, err)
 		}
@@ -96,7 +96,7 @@ func (s *scannedRows) add(page []Item) {
 		}
 		l, err := decode(row)
 		if err != nil {
-			s.damaged = append(s.damaged, leases.BrokenLease{Shard: shardFromRow(row), Reason: err.Error()})
+			s.damaged = append(s.damaged, leases.DamagedLease{Shard: shardFromRow(row), Reason: err.Error()})
 			continue
 		}
 		s.leases = append(s.leases, l)

@@ -19,14 +19,14 @@ import (
 
 // Fact 28: leaseKey (hash key), leaseOwner, leaseCounter, checkpoint, checkpointSubSequenceNumber,
 // ownerSwitchesSinceCheckpoint, parentShardId, childShardIds, pendingCheckpoint, checkpointOwner, throughputKBps,
-// startingHashKey, endingHashKey, entityType; multi-stream adds streamName, shardId and its own leaseKey form.
+// startingHashKey, endingHashKey, entityType; multi-stream adds streamName, shardId and its own leaseKey format.
 // A table of each version is read, taken over, worked with and handed back, and after each step all of its rows
 // can be read by the version that they are from.
 func TestFact28_TakenOverAndHandedBack(t *testing.T) {
 	server := dynamotest.Open(t)
 	for _, r := range recordings(t) {
 		t.Run(r.name, func(t *testing.T) {
-			st := &story{T: t, world: restore(t, server, r), form: r.form, before: map[string]map[string]dynamo.Item{}}
+			st := &story{T: t, world: restore(t, server, r), format: r.format, before: map[string]map[string]dynamo.Item{}}
 			for table, key := range map[string]string{"orders-kcl-CoordinatorState": "key", "orders-kcl-WorkerMetricStats": "wid"} {
 				if len(r.tables[table]) > 0 {
 					st.before[table] = st.rowsOf(t, table, key)
@@ -46,7 +46,7 @@ func TestFact28_TakenOverAndHandedBack(t *testing.T) {
 type story struct {
 	*testing.T
 	world
-	form   dynamo.RowFormat
+	format dynamo.RowFormat
 	before map[string]map[string]dynamo.Item // rows as they were, by table and key
 }
 
@@ -64,7 +64,7 @@ func (st *story) check(step string) {
 	st.Helper()
 	rows := st.rowsOf(st.T, "leases", "leaseKey")
 	for _, row := range leaseRows(rows) {
-		parseByKCL(st.T, st.form, row)
+		parseByKCL(st.T, st.format, row)
 	}
 	for key, was := range st.before["leases"] {
 		if kind := s(was, "entityType"); kind != "" && kind != "LEASE" && !alike(was, rows[key]) {
@@ -84,12 +84,12 @@ func (st *story) read(r recorded) {
 	st.Helper()
 	all := st.leases()
 	rows := leaseRows(st.before["leases"])
-	if len(all) != len(rows) || st.Form() != r.form {
-		st.Fatalf("%d leases of %d rows, of %s, want %s", len(all), len(rows), st.Form(), r.form)
+	if len(all) != len(rows) || st.Format() != r.format {
+		st.Fatalf("%d leases of %d rows, of %s, want %s", len(all), len(rows), st.Format(), r.format)
 	}
 	for _, row := range rows {
 		shard := s(row, "leaseKey")
-		if st.form.Streams {
+		if st.format.Streams {
 			shard = s(row, "shardId")
 		}
 		i := slices.IndexFunc(all, func(l leases.Lease) bool { return l.Shard == shard })
@@ -192,8 +192,8 @@ func (st *story) split() {
 		st.Fatal(err)
 	}
 	st.check("split")
-	if st.Form() != st.form {
-		st.Errorf("after new leases the table is of %s, and it was of %s", st.Form(), st.form)
+	if st.Format() != st.format {
+		st.Errorf("after new leases the table is of %s, and it was of %s", st.Format(), st.format)
 	}
 	created := 0
 	for _, row := range leaseRows(st.rowsOf(st.T, "leases", "leaseKey")) {
@@ -201,7 +201,7 @@ func (st *story) split() {
 			continue
 		}
 		created++
-		if s(row, "checkpoint") != "TRIM_HORIZON" || s(row, "leaseOwner") != "" || (s(row, "entityType") == "LEASE") != (st.form.Version == dynamo.KCL35) {
+		if s(row, "checkpoint") != "TRIM_HORIZON" || s(row, "leaseOwner") != "" || (s(row, "entityType") == "LEASE") != (st.format.Version == dynamo.KCL35) {
 			st.Errorf("the lease of a child is %v", row)
 		}
 	}

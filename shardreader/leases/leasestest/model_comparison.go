@@ -93,13 +93,13 @@ func (p *comparison) step() string {
 		return fmt.Sprintf("Delete %+v", old)
 	case 2:
 		m := leases.Member{ID: p.pick("a", "b"), Heartbeat: p.rng.Int64N(9), Leaving: p.rng.IntN(2) == 0,
-			AtEndBefore: p.rng.Int64N(3)}
+			AtEndHeartbeat: p.rng.Int64N(3)}
 		p.compare(p.table.Heartbeat(ctx, m), p.model.Heartbeat(ctx, m))
 		return fmt.Sprintf("Heartbeat %+v", m)
 	case 3:
 		consumer := p.pick("a", "b")
 		p.compare(p.table.RemoveMember(ctx, consumer), p.model.RemoveMember(ctx, consumer))
-		return "Leave " + consumer
+		return "RemoveMember " + consumer
 	default:
 		old, ok := p.knownLease()
 		if !ok {

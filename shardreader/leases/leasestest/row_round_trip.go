@@ -157,7 +157,7 @@ func membersComeBack(t *testing.T, table leases.Table) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891, time.FixedZone("", 7200))
 	want := leases.Member{
 		ID: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, LeaseCount: 10000, Load: 12345.678,
-		CallsPerMonth: 2.63e6, Pending: 1 << 50, AtEndBefore: 1 << 39, RoutesDigest: "0123456789abcdef", QuietBefore: 1 << 38,
+		CallsPerMonth: 2.63e6, Pending: 1 << 50, AtEndHeartbeat: 1 << 39, RoutesDigest: "0123456789abcdef", QuietHeartbeat: 1 << 38,
 		BusyShards: []string{"shardId-1", "shardId-2"},
 		Behind:     map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
 		Stopped:    map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},

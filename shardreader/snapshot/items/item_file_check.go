@@ -2,16 +2,17 @@ package items
 
 import (
 	"bytes"
-	"encoding/json"
+	"fmt"
 
-	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/internal/lines"
 )
 
-// checkBlock returns an error if a block shows that its file must not be read into a sink. part.Items is the number of
-// items before the block.
-func (s *Snapshot) checkBlock(part *snapshot.Part, b lines.Block) error {
+// checkBlock returns an error if a block shows that its file must not be read into a sink. page is the decoded block,
+// and part.Items is the number of items before it.
+func (s *Snapshot) checkBlock(part *snapshot.Part, b lines.Block, page *record.Page) error {
 	if part.Items == 0 {
 		if err := s.checkFormat(part.ID, b); err != nil {
 			return err
@@ -20,15 +21,22 @@ func (s *Snapshot) checkBlock(part *snapshot.Part, b lines.Block) error {
 	if s.options.Sample {
 		return nil
 	}
-	if err := checkLastLine(part.ID, b); err != nil || !s.options.RefuseUndecodable {
-		return err
+	lastLine := bytes.LastIndexByte(b.Bytes, '\n') + 1 // only the last line of a file can have no line end
+	place, err := lastLine, inputs.CheckEnd(b.Bytes[lastLine:])
+	if bytes.IndexByte(b.Bytes[lastLine:], 0) >= 0 {
+		err = inputs.ErrZeros
 	}
-	p, err := b.Page(s.decoder, part.ID, "").Decode()
-	if err != nil || len(p.Errors) == 0 {
-		return err
+	if hole := inputs.HoleIndex(b.Bytes); hole >= 0 {
+		place, err = hole, inputs.ErrZeros
+	}
+	if err != nil {
+		return fmt.Errorf("%s:%d: %w", part.ID, b.Line+int64(bytes.Count(b.Bytes[:place], []byte{'\n'})), err)
+	}
+	if !s.options.RefuseUndecodable || len(page.Errors) == 0 {
+		return nil
 	}
 	return errs.Errorf("%w: a line that cannot be decoded would block the backfill: correct it, and repeat the command",
-		p.Errors[0])
+		page.Errors[0])
 }
 
 // checkFormat returns an error if the first line of a file is not an item. Without this check, each line of a file of
@@ -44,24 +52,4 @@ func (s *Snapshot) checkFormat(file string, b lines.Block) error {
 	return errs.Errorf("%s:%d: the first line is not an item in DynamoDB JSON: %w: give JSON lines of items, "+
 		"as an export has them, or as  aws dynamodb scan --table-name TABLE --output json | jq -c '.Items[]'  prints them",
 		file, line, p.Errors[0])
-}
-
-// checkLastLine returns an error if the block ends within a line that is not complete JSON, of one value or several.
-// Only the last line of a file can have no line end. A file that ends within an item was cut, and the items after it
-// are missing.
-func checkLastLine(file string, b lines.Block) error {
-	start := bytes.LastIndexByte(b.Bytes, '\n') + 1
-	values := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(b.Bytes[start:], []byte("\ufeff"))))
-	for {
-		var value json.RawMessage
-		err := values.Decode(&value)
-		switch {
-		case pipeline.IsEnd(err):
-			return nil
-		case err != nil:
-			return errs.Errorf(
-				"%s:%d: the file ends within an item, so it is cut short: copy the file again, and repeat the command",
-				file, b.Line+int64(bytes.Count(b.Bytes[:start], []byte{'\n'})))
-		}
-	}
 }

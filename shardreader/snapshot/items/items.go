@@ -3,7 +3,6 @@
 package items
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -21,9 +20,9 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
-	"github.com/tablewake/tablewake/shardreader/internal/inputs"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/internal/lines"
 )
@@ -41,6 +40,8 @@ type Options struct {
 	// Sample makes Open read only the first page of each file, and accept files that are cut. The snapshot must fill no
 	// sink: it has no positions, and its name has no digest. Default: Open reads all pages
 	Sample bool
+	// ShowKey returns the key of an item for an error. Default: the key itself
+	ShowKey func(*record.Change) string
 	// Progress is called after each page that Open has read: bytes of the total stored bytes of the files are read, and
 	// have that many items. Default: not called
 	Progress func(bytes, total, items int64)
@@ -52,6 +53,7 @@ type Options struct {
 type Snapshot struct {
 	options Options
 	decoder *record.SnapshotDecoder
+	keys    keyHashes // of the items that Open has read
 	info    snapshot.Info
 	parts   []snapshot.Part
 	files   map[string]fileVersion // by the ID of the part
@@ -69,10 +71,13 @@ var _ snapshot.Snapshot = (*Snapshot)(nil)
 
 // Open lists the files, and reads each of them to its end. So the name of the snapshot identifies the whole content:
 // the same items in a copy or compressed have the same name, and a file that became shorter, longer or otherwise
-// different has another one. Open fails if a file is cut, or does not begin with an item. An error of the options names
-// the option.
+// different has another one. Open fails if a file is cut, does not begin with an item, or has an item that is there
+// twice. It remembers eight bytes for each item until it returns. An error of the options names the option.
 func Open(ctx context.Context, o Options) (*Snapshot, error) {
 	o.BlockBytes = cmp.Or(o.BlockBytes, 1<<20)
+	if o.ShowKey == nil {
+		o.ShowKey = func(c *record.Change) string { return string(c.Key) }
+	}
 	switch {
 	case len(o.Paths) == 0:
 		return nil, errors.New("items: Paths is empty: name files or folders")
@@ -91,7 +96,8 @@ func Open(ctx context.Context, o Options) (*Snapshot, error) {
 	s := &Snapshot{options: o, decoder: record.NewSnapshotDecoder(o.Decoder), files: make(map[string]fileVersion)}
 	s.info = snapshot.Info{Time: o.Time, OldestTime: o.Time, View: record.NewAndOldImages}
 	for _, f := range files {
-		s.parts = append(s.parts, snapshot.Part{ID: filepath.ToSlash(filepath.Clean(f.Path)), Bytes: f.Size})
+		id := filepath.ToSlash(filepath.Clean(f.Path))
+		s.parts = append(s.parts, snapshot.Part{ID: id, Bytes: f.Size})
 		s.info.Bytes += f.Size
 	}
 	slices.SortFunc(s.parts, func(a, b snapshot.Part) int { return strings.Compare(a.ID, b.ID) })
@@ -130,10 +136,17 @@ func (s *Snapshot) readFiles(ctx context.Context) error {
 			part.Items = -1
 		}
 	}
-	if s.info.Items == 0 {
+	isEmpty := func(p snapshot.Part) bool { return s.files[p.ID].lines == 0 }
+	switch empty := slices.IndexFunc(s.parts, isEmpty); {
+	case s.info.Items == 0:
 		return errs.Errorf(
 			"%s: there is no item, and a sink that is filled by nothing can't be filled again: name the file with the items",
 			strings.Join(s.options.Paths, " "))
+	case empty >= 0 && !s.options.Sample: // its items may be lost
+		return fmt.Errorf("%s: %w", s.parts[empty].ID, inputs.ErrEmpty)
+	}
+	if err := s.checkRepeated(ctx); err != nil {
+		return err
 	}
 	s.info.Source = "items " + strings.Join(s.options.Paths, " ")
 	if s.options.Sample {
@@ -150,24 +163,11 @@ func shortDigest(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:8])
 func (s *Snapshot) readFile(
 	ctx context.Context, part *snapshot.Part, read *atomic.Int64,
 ) (version fileVersion, err error) {
-	f, err := os.Open(filepath.FromSlash(part.ID))
+	plain, version, err := openFile(part.ID, read)
 	if err != nil {
 		return version, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	about, err := f.Stat()
-	switch {
-	case err != nil:
-		return version, err
-	case !about.Mode().IsRegular():
-		return version, errNotFile(part.ID)
-	}
-	version = fileVersion{changed: about.ModTime(), size: about.Size()}
-	plain, free, err := inputs.Decompress(part.ID, &inputs.CountingReader{Reader: f, N: read})
-	if err != nil {
-		return version, fmt.Errorf("%s: %w", part.ID, err)
-	}
-	defer free()
+	defer func() { err = errors.Join(err, plain.Close()) }()
 	digest := sha256.New()
 	blocks := lines.New(io.TeeReader(plain, digest), s.options.BlockBytes, 0)
 	for {
@@ -181,10 +181,15 @@ func (s *Snapshot) readFile(
 		case err != nil:
 			return version, fmt.Errorf("%s: %w", part.ID, err)
 		}
-		if err := s.checkBlock(part, b); err != nil {
+		page, err := b.Page(s.decoder, part.ID, "").Decode()
+		if err == nil {
+			err = s.checkBlock(part, b, page)
+		}
+		if err != nil {
 			return version, err
 		}
-		part.Items += s.countItems(b)
+		part.Items += int64(page.Len())
+		s.keys.add(page)
 		version.lines += b.Items
 		s.options.Progress(read.Load(), s.info.Bytes, s.info.Items+part.Items)
 		if s.options.Sample {
@@ -194,14 +199,25 @@ func (s *Snapshot) readFile(
 	}
 }
 
-// countItems returns the number of items in a block. Only the decoder can count the items of a line that has several.
-func (s *Snapshot) countItems(b lines.Block) int64 {
-	mayHaveSeveral := bytes.Contains(b.Bytes, []byte("}{")) || bytes.Contains(b.Bytes, []byte("} {"))
-	if !mayHaveSeveral {
-		return b.Items
+// openFile opens a file. version has no lines and no digest yet. Reading from plain adds the stored bytes to read.
+func openFile(path string, read *atomic.Int64) (plain io.ReadCloser, version fileVersion, err error) {
+	f, err := os.Open(filepath.FromSlash(path))
+	if err != nil {
+		return nil, version, err
 	}
-	p := s.decoder.DecodeLines(b.Bytes)
-	return int64(len(p.Changes) + len(p.Errors))
+	about, err := f.Stat()
+	if err == nil && !about.Mode().IsRegular() {
+		err = errNotFile(path)
+	}
+	if err != nil {
+		return nil, version, errors.Join(err, f.Close())
+	}
+	version = fileVersion{changed: about.ModTime(), size: about.Size()}
+	plain, err = inputs.Decompress(path, &inputs.CountingFile{ReadCloser: f, N: read})
+	if err != nil {
+		return nil, version, fmt.Errorf("%s: %w", path, err)
+	}
+	return plain, version, nil
 }
 
 // Info implements [snapshot.Snapshot].
@@ -230,11 +246,11 @@ func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (s
 	if err := r.checkUnchanged(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	plain, free, err := inputs.Decompress(id, f)
+	plain, err := inputs.Decompress(id, f)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
+		return nil, fmt.Errorf("%s: %w", id, err)
 	}
-	r.free, r.lines = free, lines.New(plain, s.options.BlockBytes, skip)
+	r.plain, r.lines = plain, lines.New(plain, s.options.BlockBytes, skip)
 	return r, nil
 }
 
@@ -257,7 +273,7 @@ type reader struct {
 	snapshot *Snapshot
 	file     string
 	f        *os.File
-	free     func()
+	plain    io.Closer // closes f, too
 	lines    *lines.Reader
 	items    int64 // number of lines with items before the next block
 }
@@ -273,7 +289,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	switch {
 	case hasOtherEnd:
 		return nil, r.changedError()
-	case pipeline.IsEnd(err):
+	case pipeline.IsEnd(err), r.snapshot.options.Sample && errors.Is(err, inputs.ErrCut):
 		return nil, cmp.Or(r.checkUnchanged(), io.EOF)
 	case err != nil:
 		return nil, cmp.Or(r.checkUnchanged(), fmt.Errorf("%s: %w", r.file, err))
@@ -300,7 +316,4 @@ func (r *reader) changedError() error {
 }
 
 // Close implements [snapshot.Reader].
-func (r *reader) Close() error {
-	r.free()
-	return r.f.Close()
-}
+func (r *reader) Close() error { return r.plain.Close() }

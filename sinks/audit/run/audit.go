@@ -30,8 +30,8 @@ type Lookup interface {
 
 // Item is the result of reading one key of the source table.
 type Item struct {
-	Change record.Change // a SNAPSHOT, or the REMOVE if the table does not have the item
-	Err    error         // not nil if the item cannot be decoded; then its entries are unknown
+	audit.ItemState
+	Err error // not nil if the item cannot be decoded; then its entries are unknown
 }
 
 // sameAs reports whether the item is the same as at an earlier read, which returned before. It returns false if the
@@ -160,15 +160,7 @@ type auditRun struct {
 // Audit makes an audit, or continues an interrupted audit, and saves its report.
 func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	o.setDefaults()
-	o.Header.Format = reportFormat
-	o.Header.Run = time.Now().UTC().Format("20060102-150405")
-	o.Header.Begun = time.Now().UTC().Truncate(time.Second)
-	initial := workState{
-		Request: o.RequestDigest, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{},
-		Tally: newTally(len(o.Sinks)),
-	}
-	initial.Tally.Undecodable = o.AlreadyUndecodable
-	w, resumed, err := openWork(ctx, o.Report+".work", initial)
+	w, resumed, err := openWork(ctx, o.Report+".work", newWorkState(&o))
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +183,8 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.report.close()) }()
-	if w.Report == 0 {
-		if err := a.report.add(line{Header: &w.Header}); err != nil {
-			return nil, err
-		}
-		if err := a.saveProgress(); err != nil {
+	if isNew := w.Report == 0; isNew {
+		if err := a.beginReport(); err != nil {
 			return nil, err
 		}
 	}
@@ -208,6 +197,26 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	}
 	w.Phase = finished
 	return sum, nil
+}
+
+// newWorkState returns the progress of an audit that begins now.
+func newWorkState(o *Options) workState {
+	now := time.Now().UTC()
+	w := workState{
+		Request: o.RequestDigest, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{},
+		Tally: newTally(len(o.Sinks)),
+	}
+	w.Header.Format, w.Header.Run, w.Header.Begun = reportFormat, now.Format("20060102-150405"), now.Truncate(time.Second)
+	w.Tally.Undecodable = o.AlreadyUndecodable
+	return w
+}
+
+// beginReport writes the header of the report, and stores the progress.
+func (a *auditRun) beginReport() error {
+	if err := a.report.add(line{Header: &a.work.Header}); err != nil {
+		return err
+	}
+	return a.saveProgress()
 }
 
 // saveProgress stores the progress with the length of the report.
@@ -307,7 +316,7 @@ func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 	}
 	a.work.Tally.Suspects = 0
 	j := newJoiner(a, suspects)
-	for file := range buckets {
+	for file := range spoolFiles {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
@@ -328,7 +337,7 @@ func (a *auditRun) spoolSuspects(entries *spool) error {
 		if spoolErr != nil {
 			return
 		}
-		e := spooledEntry{Entry: audit.Entry{Kind: s.Kind, Place: s.Place, Item: s.Item}, sink: sink, suspect: true}
+		e := spooledEntry{Entry: audit.Entry{Kind: s.Kind, Place: s.Place, Item: s.Item}, sink: sink, unjoined: true}
 		encoded = e.appendTo(encoded[:0])
 		spoolErr = entries.add(e.hash(), encoded)
 	})
@@ -354,10 +363,10 @@ func (a *auditRun) planPage(page *pipeline.Page) (spooledPage, error) {
 		for n, sink := range a.o.Sinks {
 			err := sink.ExpectedEntries(c, func(e audit.Entry) {
 				planned.tally.Sinks[n].Expected++
-				planned.add(&spooledEntry{Entry: e, sink: n, suspect: a.o.Sample != nil})
+				planned.add(&spooledEntry{Entry: e, sink: n, unjoined: a.o.Sample != nil})
 			})
 			if err != nil { // the recheck reports that the item cannot be planned
-				planned.add(&spooledEntry{Entry: audit.Entry{Item: c.Key}, sink: n, suspect: true})
+				planned.add(&spooledEntry{Entry: audit.Entry{Item: c.Key}, sink: n, unjoined: true})
 			}
 		}
 	}

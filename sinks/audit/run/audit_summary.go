@@ -97,13 +97,18 @@ func (a *auditRun) summary() *Summary {
 	if a.timedOut {
 		s.Coverage *= a.recheckedShare()
 		s.Open += a.changing
-		advice := "choose fewer of more segments, or allow more read units a second"
-		if a.work.Phase == recheckGroups { // all contributions are read, even for a sample
-			advice = "allow more read units a second, or leave large aggregates out"
-		}
-		s.Incomplete = "the time was over while " + phaseTexts[a.work.Phase] + ": " + advice
+		s.Incomplete = timeOverText(a.work.Phase)
 	}
 	return s
+}
+
+// timeOverText says that the time was over in a phase, and what to do.
+func timeOverText(p phase) string {
+	advice := "choose fewer of more segments, or allow more read units a second"
+	if p == recheckGroups { // all contributions are read, even for a sample
+		advice = "allow more read units a second, or leave large aggregates out"
+	}
+	return "the time was over while " + phaseTexts[p] + ": " + advice
 }
 
 // sinkSummary returns the result for one sink.
@@ -141,7 +146,7 @@ func (a *auditRun) recheckedShare() float64 {
 	case a.work.Phase.findsSuspects():
 		return 0
 	case a.work.Phase == recheck && a.work.Round == 0:
-		return float64(a.work.File) / buckets // all suspects of an item are in one file
+		return float64(a.work.File) / spoolFiles // all suspects of an item are in one file
 	}
 	return 1
 }

@@ -231,7 +231,8 @@ func (s testSink) StoredEntries(_ context.Context, l state.Listing) iter.Seq2[au
 }
 
 // Compare implements [audit.Sink].
-func (s testSink) Compare(_ context.Context, c *record.Change, places []audit.Entry) (found []audit.Finding, err error) {
+func (s testSink) Compare(_ context.Context, known *audit.ItemState, places []audit.Entry) (found []audit.Finding, err error) {
+	c := &known.Change
 	time.Sleep(s.pause)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -273,7 +274,7 @@ func (s testSink) Compare(_ context.Context, c *record.Change, places []audit.En
 func (s testSink) Note(*record.Change) string { return "" }
 
 // Repair implements [audit.Sink].
-func (s testSink) Repair(context.Context, *record.Change, audit.Finding) (audit.Outcome, error) {
+func (s testSink) Repair(context.Context, *audit.ItemState, audit.Finding) (audit.Outcome, error) {
 	return audit.Outcome{}, errors.New("not in this test")
 }
 
@@ -646,7 +647,7 @@ func TestSpool_Splits(t *testing.T) {
 	n := 0
 	for i := 0; s.lengths[7] <= splitAbove; i++ {
 		e := spooledEntry{reading: 1, Entry: audit.Entry{Kind: audit.Row, Place: fmt.Sprint(i, strings.Repeat("x", 2000)), Item: item.Key(fmt.Sprint(i))}}
-		if e.hash()%buckets != 7 {
+		if e.hash()%spoolFiles != 7 {
 			continue
 		}
 		n++

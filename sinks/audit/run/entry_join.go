@@ -65,7 +65,7 @@ func (j *joiner) join(entries *spool, file, depth int) error {
 		if err != nil {
 			return err
 		}
-		if e.suspect {
+		if e.unjoined {
 			return j.addUnjoined(&e)
 		}
 		if !e.stored || j.finished[e.reading] {
@@ -81,8 +81,10 @@ func (j *joiner) join(entries *spool, file, depth int) error {
 		if c.isEqual(id.kind) {
 			continue
 		}
-		if err := j.addSuspects(id, c); err != nil {
-			return err
+		for _, s := range c.suspects(id) {
+			if err := j.add(s); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -145,13 +147,12 @@ func (j *joiner) addUnjoined(e *spooledEntry) error {
 	return j.add(suspect{sink: e.sink, item: e.Item, places: places})
 }
 
-// addSuspects adds the suspects of a place that is not equal: the items to compare again.
-func (j *joiner) addSuspects(id placeID, c *comparison) error {
+// suspects returns the suspects of a place that is not equal: the items to compare again, or the group.
+func (c *comparison) suspects(id placeID) (suspects []suspect) {
 	places := []audit.Entry{{Kind: id.kind, Place: id.place}}
 	if id.kind == audit.Group {
-		return j.add(suspect{sink: id.sink, places: places})
+		return []suspect{{sink: id.sink, places: places}}
 	}
-	var suspects []suspect
 	owner := c.owner()
 	if owner != nil {
 		suspects = append(suspects, suspect{sink: id.sink, item: owner.item})
@@ -166,12 +167,7 @@ func (j *joiner) addSuspects(id placeID, c *comparison) error {
 			suspects = append(suspects, suspect{sink: id.sink, item: stored.item, places: places})
 		}
 	}
-	for i := range suspects {
-		if err := j.add(suspects[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return suspects
 }
 
 // ownerReplaces reports whether a repair that writes the owner's entry to the place also removes the entry that the
@@ -260,7 +256,7 @@ func (j *joiner) splitFile(entries *spool, file, depth int) error {
 	if _, err := parts.flush(); err != nil {
 		return err
 	}
-	for part := range buckets {
+	for part := range spoolFiles {
 		if err := j.join(parts, part, depth+1); err != nil {
 			return err
 		}

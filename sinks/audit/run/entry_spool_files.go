@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// buckets is the number of files of a spool.
-	buckets = 64
-	// bucketBuffer is the number of bytes that a bucket collects before it writes them.
-	bucketBuffer = 8 << 10
+	// spoolFiles is the number of files of a spool.
+	spoolFiles = 64
+	// fileBuffer is the number of bytes of a file that are collected before they are written.
+	fileBuffer = 8 << 10
 	// maxRecord is more than the length of any record, which has a place and a key of an item.
 	maxRecord = 1 << 20
 )
@@ -27,9 +27,9 @@ const (
 // spool divides records over files by a hash, so that each file fits into memory. Only one goroutine may use it.
 type spool struct {
 	dir     string
-	files   [buckets]*os.File // nil before the first record of the file
-	pending [buckets][]byte
-	lengths [buckets]int64 // lengths of the files, without pending bytes
+	files   [spoolFiles]*os.File // nil before the first record of the file
+	pending [spoolFiles][]byte
+	lengths [spoolFiles]int64 // lengths of the files, without pending bytes
 }
 
 // openSpool opens the spool in a folder, and creates the folder if it is missing. lengths has the lengths of the files
@@ -76,10 +76,10 @@ func (s *spool) path(i int) string { return filepath.Join(s.dir, fmt.Sprintf("%0
 
 // add adds a record to the file that the hash selects.
 func (s *spool) add(hash uint64, record []byte) error {
-	i := int(hash % buckets)
+	i := int(hash % spoolFiles)
 	s.pending[i] = binary.AppendUvarint(s.pending[i], uint64(len(record)))
 	s.pending[i] = append(s.pending[i], record...)
-	if len(s.pending[i]) < bucketBuffer {
+	if len(s.pending[i]) < fileBuffer {
 		return nil
 	}
 	return s.write(i)

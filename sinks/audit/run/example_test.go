@@ -40,7 +40,7 @@ func (table) Read(_ context.Context, keys []item.Key) (read []run.Item, err erro
 		if err != nil {
 			return nil, err
 		}
-		read = append(read, run.Item{Change: c})
+		read = append(read, run.Item{ItemState: audit.ItemState{Change: c}})
 	}
 	return read, nil
 }

@@ -94,7 +94,7 @@ func (r *Repairer) Flush(ctx context.Context) error {
 
 	chains := relatedFindings(r.batch)
 	var failed atomic.Bool
-	errs := parallel.Each(len(chains), r.o.Concurrency, func(n int) error {
+	failures := parallel.Each(len(chains), r.o.Concurrency, func(n int) error {
 		for _, i := range chains[n] {
 			if failed.Load() {
 				return nil
@@ -107,7 +107,7 @@ func (r *Repairer) Flush(ctx context.Context) error {
 		}
 		return nil
 	})
-	err := cmp.Or(cmp.Or(errs...), context.Cause(ctx))
+	err := cmp.Or(cmp.Or(failures...), context.Cause(ctx))
 	if err == nil {
 		err = r.findChanged(ctx)
 	}
@@ -191,7 +191,7 @@ func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, current *Ite
 	sink, f := r.o.Sinks[b.sink], &b.finding
 	var found []audit.Finding
 	err = r.o.Budget.retryThrottled(ctx, func() (err error) {
-		found, err = sink.Compare(ctx, &current.Change, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		found, err = sink.Compare(ctx, &current.ItemState, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		return err
 	})
 	if err != nil {
@@ -292,7 +292,7 @@ func (r *Repairer) repairOnce(
 ) (outcome audit.Outcome, err error) {
 	err = r.o.Budget.retryThrottled(ctx, func() (err error) {
 		halvings := r.gate.enter()
-		outcome, err = sink.Repair(ctx, &b.item.Change, b.finding)
+		outcome, err = sink.Repair(ctx, &b.item.ItemState, b.finding)
 		r.gate.leave(halvings, audit.IsThrottled(err))
 		return err
 	})

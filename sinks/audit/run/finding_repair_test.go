@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -35,7 +34,7 @@ type repairedSink struct {
 
 func (s *repairedSink) Name() string { return "rows" }
 
-func (s *repairedSink) Repair(ctx context.Context, _ *record.Change, f audit.Finding) (audit.Outcome, error) {
+func (s *repairedSink) Repair(ctx context.Context, _ *audit.ItemState, f audit.Finding) (audit.Outcome, error) {
 	s.mu.Lock()
 	for _, o := range s.running {
 		if related(o, &f) {
@@ -58,7 +57,7 @@ func (s *repairedSink) Repair(ctx context.Context, _ *record.Change, f audit.Fin
 	return done, err
 }
 
-func (s *repairedSink) Compare(_ context.Context, _ *record.Change, places []audit.Entry) ([]audit.Finding, error) {
+func (s *repairedSink) Compare(_ context.Context, _ *audit.ItemState, places []audit.Entry) ([]audit.Finding, error) {
 	f := audit.Finding{Kind: places[0].Kind, Place: places[0].Place, Verdict: audit.Equal}
 	if slices.Contains(s.differs, f.Place) {
 		f.Verdict = audit.Extra

@@ -27,19 +27,19 @@ func (a *auditRun) addNotes(c *record.Change, suspects []*suspect) {
 	}
 }
 
-// compareShares reads the groups that a named item should count in, and adds a finding for each group that is not
-// equal. If the contribution of the item differs, compareShares ignores the groups, because the repair of the
+// compareNamedGroups reads the groups that a named item should count in, and adds a finding for each group that is not
+// equal. If the contribution of the item differs, compareNamedGroups ignores the groups, because the repair of the
 // contribution changes them.
-func (a *auditRun) compareShares(ctx context.Context, check *suspectCheck) error {
+func (a *auditRun) compareNamedGroups(ctx context.Context, check *suspectCheck) error {
 	groups, ok := a.o.Sinks[check.sink].(audit.GroupSink)
 	differs := func(f audit.Finding) bool { return f.Verdict != audit.Equal }
 	if !ok || slices.ContainsFunc(check.findings, differs) {
 		return nil
 	}
-	shares, err := groups.FindShares(ctx, check.change)
-	for i := range shares {
-		if differs(shares[i]) {
-			check.findings = append(check.findings, shares[i])
+	compared, err := groups.FindGroups(ctx, &check.known.Change)
+	for i := range compared {
+		if differs(compared[i]) {
+			check.findings = append(check.findings, compared[i])
 		}
 	}
 	return err

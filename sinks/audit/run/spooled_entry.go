@@ -13,7 +13,7 @@ type spooledEntry struct {
 	audit.Entry      // without its Version
 	sink        int  // index in the audited sinks
 	stored      bool // the sink holds it; false: the sink should hold it
-	suspect     bool // the entry is not joined: the recheck compares its item or place
+	unjoined    bool // the join leaves the entry out: the recheck compares its item or place
 	reading     int  // number of the reading that found a stored entry
 }
 
@@ -25,7 +25,7 @@ const (
 	flagStored = 1 << iota
 	flagClaimed
 	flagShare
-	flagSuspect
+	flagUnjoined
 )
 
 // appendTo appends the encoded entry.
@@ -49,8 +49,8 @@ func (e *spooledEntry) flags() (flags byte) {
 	if e.Share {
 		flags |= flagShare
 	}
-	if e.suspect {
-		flags |= flagSuspect
+	if e.unjoined {
+		flags |= flagUnjoined
 	}
 	return flags
 }
@@ -70,7 +70,7 @@ func parseEntry(b []byte) (e spooledEntry, err error) {
 	}
 	flags := b[0]
 	e.stored, e.Claimed = flags&flagStored != 0, flags&flagClaimed != 0
-	e.Share, e.suspect = flags&flagShare != 0, flags&flagSuspect != 0
+	e.Share, e.unjoined = flags&flagShare != 0, flags&flagUnjoined != 0
 	e.Kind = kinds[b[1]]
 	sink, b, hasSink := cutNumber(b[2:])
 	reading, b, hasReading := cutNumber(b)

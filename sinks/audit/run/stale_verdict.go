@@ -18,7 +18,7 @@ func (a *auditRun) markStale(ctx context.Context, checks []suspectCheck) error {
 	var wrong []item.Key // items with a wrong finding
 	for i := range checks {
 		check := &checks[i]
-		if check.item == "" || check.change == nil {
+		if check.item == "" || check.known == nil {
 			continue
 		}
 		byItem[check.item] = append(byItem[check.item], check)
@@ -53,7 +53,7 @@ func (a *auditRun) checkOtherSinks(
 	for _, key := range keys {
 		for sink := range a.o.Sinks {
 			if !slices.ContainsFunc(byItem[key], func(check *suspectCheck) bool { return check.sink == sink }) {
-				checks = append(checks, suspectCheck{suspect: &suspect{sink: sink, item: key}, change: byItem[key][0].change})
+				checks = append(checks, suspectCheck{suspect: &suspect{sink: sink, item: key}, known: byItem[key][0].known})
 			}
 		}
 	}

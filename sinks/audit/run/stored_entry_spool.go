@@ -25,6 +25,22 @@ type listedEntries struct {
 	lastOfSegment bool
 }
 
+// unreadSegments returns the segments that were not read to their ends, each with the number of a new reading.
+func (a *auditRun) unreadSegments() (unread []segment) {
+	for sink := range a.o.Sinks {
+		for _, number := range a.segments() {
+			s := segment{sink: sink, number: number}
+			if wasRead := a.work.Read[s.name()] != 0; wasRead {
+				continue
+			}
+			a.work.Reads++
+			s.reading = a.work.Reads
+			unread = append(unread, s)
+		}
+	}
+	return unread
+}
+
 // entriesPerBatch is the number of listed entries that are sent together to the goroutine that spools them.
 const entriesPerBatch = 256
 
@@ -32,18 +48,7 @@ const entriesPerBatch = 256
 // segment was interrupted. The join then ignores the entries of the interrupted reading. Otherwise a contribution to a
 // group would count twice.
 func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
-	var unread []segment
-	for sink := range a.o.Sinks {
-		for _, number := range a.segments() {
-			s := segment{sink: sink, number: number}
-			if a.work.Read[s.name()] != 0 {
-				continue // it was read to its end
-			}
-			a.work.Reads++
-			s.reading = a.work.Reads
-			unread = append(unread, s)
-		}
-	}
+	unread := a.unreadSegments()
 	if err := a.checkpoint(entries, &a.work.Entries); err != nil {
 		return err
 	}
@@ -55,7 +60,7 @@ func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 			if !l.entries[i].Share {
 				counts[s.reading]++
 			}
-			e := spooledEntry{Entry: l.entries[i], sink: s.sink, stored: true, reading: s.reading, suspect: a.o.Sample != nil}
+			e := spooledEntry{Entry: l.entries[i], sink: s.sink, stored: true, reading: s.reading, unjoined: a.o.Sample != nil}
 			buf = e.appendTo(buf[:0])
 			if err := entries.add(e.hash(), buf); err != nil {
 				return err

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -18,11 +17,11 @@ import (
 // suspectCheck is one comparison of a suspect.
 type suspectCheck struct {
 	*suspect
-	change      *record.Change  // nil if the item is unknown
-	findings    []audit.Finding // keepDifferences drops the verdicts Equal and Waiting
-	compared    int             // number of findings, including the equal ones
-	undecodable error           // error of an item that cannot be decoded
-	moved       bool            // the item changed while its places were read
+	known       *audit.ItemState // nil if the item is unknown
+	findings    []audit.Finding  // keepDifferences drops the verdicts Equal and Waiting
+	compared    int              // number of findings, including the equal ones
+	undecodable error            // error of an item that cannot be decoded
+	moved       bool             // the item changed while its places were read
 	err         error
 }
 
@@ -60,9 +59,9 @@ func (a *auditRun) runCheck(ctx context.Context, check *suspectCheck) {
 		return
 	}
 	check.err = a.o.Budget.retryThrottled(ctx, func() (err error) {
-		check.findings, err = a.o.Sinks[check.sink].Compare(ctx, check.change, check.places)
-		if err == nil && check.change != nil && a.isNamed() {
-			err = a.compareShares(ctx, check)
+		check.findings, err = a.o.Sinks[check.sink].Compare(ctx, check.known, check.places)
+		if err == nil && check.known != nil && a.isNamed() {
+			err = a.compareNamedGroups(ctx, check)
 		}
 		return err
 	})
@@ -79,7 +78,7 @@ func (a *auditRun) findMoved(ctx context.Context, checks []suspectCheck) error {
 	var keys []item.Key
 	for i := range checks {
 		check := &checks[i]
-		if check.change == nil || len(check.findings) == 0 {
+		if check.known == nil || len(check.findings) == 0 {
 			continue
 		}
 		withFindings = append(withFindings, check)
@@ -93,13 +92,13 @@ func (a *auditRun) findMoved(ctx context.Context, checks []suspectCheck) error {
 	}
 	for _, check := range withFindings {
 		current := &items[slices.Index(keys, check.item)]
-		check.moved = !current.sameAs(check.change)
+		check.moved = !current.sameAs(&check.known.Change)
 	}
 	return nil
 }
 
 // reportCheck reports the findings of a check if they are settled. Otherwise it adds the suspect to next, so that the
-// next round compares it again.
+// next round compares it again. The last round reports all findings.
 func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
 	_, isDamaged := errors.AsType[*state.DamagedError](check.err)
 	if isDamaged || state.IsPermanent(check.err) { // other entries can still be read
@@ -137,11 +136,16 @@ func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
 		check.setBusy()
 	}
 	a.countSettled()
-	for i := range check.findings {
-		if a.isRepeated(check.sink, &check.findings[i]) {
+	return a.reportFindings(check.sink, check.findings)
+}
+
+// reportFindings reports the findings of a sink, except for those that repeat another one.
+func (a *auditRun) reportFindings(sink int, findings []audit.Finding) error {
+	for i := range findings {
+		if a.isRepeated(sink, &findings[i]) {
 			continue
 		}
-		if err := a.reportFinding(check.sink, &check.findings[i]); err != nil {
+		if err := a.reportFinding(sink, &findings[i]); err != nil {
 			return err
 		}
 	}
@@ -194,8 +198,8 @@ func (c *suspectCheck) digest() ([16]byte, error) {
 	if err != nil {
 		return [16]byte{}, err
 	}
-	if c.change != nil {
-		b = c.change.New.AppendDynamoDBJSON(b)
+	if c.known != nil {
+		b = c.known.Change.New.AppendDynamoDBJSON(b)
 	}
 	sum := sha256.Sum256(b)
 	return [16]byte(sum[:16]), nil

@@ -39,11 +39,11 @@ func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err er
 	}
 
 	if a.work.Round > 0 && a.work.File == 0 {
-		if err := a.o.WaitForConsumers(ctx, a.work.Waited); err != nil {
+		if err := a.o.WaitForConsumers(ctx, a.work.LastRoundEnd); err != nil {
 			return false, err
 		}
 	}
-	for a.work.File < buckets {
+	for a.work.File < spoolFiles {
 		if err := a.recheckFile(ctx, open, next); err != nil {
 			return false, err
 		}
@@ -57,7 +57,7 @@ func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err er
 	if err != nil {
 		return false, err
 	}
-	a.work.Open, a.work.Next, a.work.File, a.work.Waited = lengths, nil, 0, time.Now()
+	a.work.Open, a.work.Next, a.work.File, a.work.LastRoundEnd = lengths, nil, 0, time.Now()
 	a.work.Round++
 	return true, errors.Join(a.saveProgress(), open.remove())
 }
@@ -201,7 +201,7 @@ func (a *auditRun) addChecks(checks []suspectCheck, it *Item, suspects []*suspec
 		a.addNotes(&it.Change, suspects)
 	}
 	for _, s := range suspects {
-		checks = append(checks, suspectCheck{suspect: s, change: &it.Change})
+		checks = append(checks, suspectCheck{suspect: s, known: &it.ItemState})
 	}
 	return checks
 }

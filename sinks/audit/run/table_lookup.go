@@ -70,7 +70,21 @@ func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, items []It
 		byKey[key] = &items[i]
 		unread = append(unread, attributes)
 	}
+	return t.readUntilProcessed(ctx, unread, byKey)
+}
+
+// readUntilProcessed reads the items with the given key attributes into byKey. It repeats the request for the keys that
+// the table leaves unprocessed.
+func (t *tableLookup) readUntilProcessed(
+	ctx context.Context, unread []map[string]types.AttributeValue, byKey map[item.Key]*Item,
+) error {
 	for try := 0; len(unread) > 0; try++ {
+		if wasThrottled := try > 0; wasThrottled {
+			t.budget.pace.SlowDown()
+			if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try-1, 0)); err != nil {
+				return err
+			}
+		}
 		out, err := t.request(ctx, unread)
 		if err != nil {
 			return err
@@ -81,13 +95,6 @@ func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, items []It
 		unread = nil
 		for _, unprocessed := range out.UnprocessedKeys {
 			unread = append(unread, unprocessed.Keys...)
-		}
-		if len(unread) == 0 {
-			return nil
-		}
-		t.budget.pace.SlowDown() // unprocessed keys were throttled
-		if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try, 0)); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -145,7 +152,7 @@ func (t *tableLookup) setItem(attributes map[string]types.AttributeValue, byKey 
 	if it == nil {
 		return errs.Errorf("table %s returned the item %s, which was not asked for", redact.Safe(t.table), c.Key)
 	}
-	*it = Item{c, err}
+	it.Change, it.Err = c, err
 	return nil
 }
 

@@ -38,19 +38,19 @@ type workState struct {
 	Header  Header
 	Phase   phase
 	Parts   map[string]part // progress of the parts of the table, by id
-	Reads   int             // number of readings of segments that began
+	Reads   int             // number of readings of segments that began; the last one has this number
 	Read    map[string]int  // segments of sinks that were read to their end, each with the number of its reading
 	Entries []int64         // lengths of the files of entries
 	Round   int             // number of the present round of rechecks
 	File    int             // file to work on next, in the phase recheck
 	Open    []int64         // lengths of the files of suspects of this round
 	Next    []int64         // lengths of the files of suspects of the next round
-	// Waited is the end of the last round. The next round waits until the consumers have passed this time. Waited is
-	// zero before the first round.
-	Waited time.Time
-	Groups []groupPlace // groups to compare with the sums of their contributions
-	Report int64        // length of the report
-	Tally  tally
+	// LastRoundEnd is the end of the last round; zero before the first round. The next round waits until the consumers
+	// have passed this time.
+	LastRoundEnd time.Time    `json:"Waited"`
+	Groups       []groupPlace // groups to compare with the sums of their contributions
+	Report       int64        // length of the report
+	Tally        tally
 }
 
 // part is the progress in one part of the table. A snapshot divides the table into parts, to read them concurrently.

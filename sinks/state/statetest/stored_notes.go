@@ -27,9 +27,9 @@ func checkHeldBackIsReadBack(t *testing.T, f *fixture) {
 		return kept
 	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	shards := func(n int) (all []state.HeldBackShard) {
+	shards := func(n int) (all []state.HeldBackReason) {
 		for i := range n {
-			all = append(all, state.HeldBackShard{Shard: "shard-" + string(rune('a'+i)), Sink: "órders#1", Reason: "share",
+			all = append(all, state.HeldBackReason{Shard: "shard-" + string(rune('a'+i)), Sink: "órders#1", Reason: "share",
 				Since: now.Add(-time.Hour), Bytes: 1 << 40})
 		}
 		return all

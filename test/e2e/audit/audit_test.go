@@ -197,6 +197,7 @@ func driftIsMended(t *testing.T, d deployment, tb *table, n int) {
 	want := injectedInto(t, d, tb, tb.kinds(), n)
 	same(t, "an audit", foreseen(tb, audit(t, d, 8)), foreseen(tb, want))
 	repair(t, d, 0)
+	repair(t, d, 0) // changes nothing
 	equal(t, "after the repair", d.read(), tb.contents())
 	same(t, "an audit after the repair", audit(t, d, 0), nil)
 
@@ -234,7 +235,9 @@ func injectedInto(t *testing.T, d deployment, tb *table, kinds []kind, n int) []
 	t.Helper()
 	d.replay(t, "first.jsonl", tb.records(1))
 	d.remember()
-	d.replay(t, "second.jsonl", tb.records(2))
+	if second := tb.records(2); len(second) > 0 {
+		d.replay(t, "second.jsonl", second)
+	}
 	d.putItems(t, tb)
 	equal(t, "what the pipeline wrote", d.read(), tb.contents())
 	same(t, "an audit of what the pipeline wrote", audit(t, d, 0), nil)

@@ -19,8 +19,9 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// lease is how long a consumer may be silent. It is the default of the product.
-const lease = 6 * time.Second
+// lease is how long a consumer may be silent. It is longer than the default, because a heartbeat may take a sixth of it,
+// and DynamoDB Local is slow when it is overloaded.
+const lease = 9 * time.Second
 
 // patience bounds every wait for something that must come.
 const patience = 90 * time.Second
@@ -30,7 +31,7 @@ const patience = 90 * time.Second
 const file = `version: 1
 name: %[1]s
 source: {table: %[2]s, polling: {max_idle: 50ms}%[3]s}
-leases: {table: %[1]s-leases}
+leases: {table: %[1]s-leases, duration: 9s}
 state: {table: %[1]s-state}
 sinks:
   orders: {view: {table: %[1]s-rows, key: {PK: '{@key}', SK: order}, attributes: {status: '{Status}', total: '{Total}', write: '{Write}'}}}

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -126,8 +127,8 @@ func TestCutAndResumed(t *testing.T) {
 	}
 }
 
-// A stream that is cut within a line loses only the record of that line. A replay of the whole stream brings this
-// record.
+// A stream that is cut within a line loses only the record of that line, and the replay fails. A replay of the whole
+// stream brings this record.
 func TestCutWithinLine(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -139,9 +140,13 @@ func TestCutWithinLine(t *testing.T) {
 		line := lines[n]
 		start := len(joined(lines[:n]))
 		cut := start + 1 + rng.IntN(len(line)-1)
-		l, _ := replayed(t, 4, everything, out, saved(t, "cut.jsonl", whole[:cut]))
-		if l.Ledger.Source.Undecodable != 1 || l.Ledger.Source.Read != int64(n+1) {
-			t.Errorf("cut at byte %d: %+v, want %d records and the last one undecodable", cut, l.Ledger.Source, n+1)
+		l, r := replayed(t, 4, everything, out, saved(t, "cut.jsonl", whole[:cut]))
+		if l.Ledger.Source.Undecodable != 0 || l.Ledger.Source.Read != int64(n) {
+			t.Errorf("cut at byte %d: %+v, want %d records", cut, l.Ledger.Source, n)
+		}
+		if where := fmt.Sprintf("cut.jsonl:%d (byte %d)", n+1, cut); !strings.Contains(r.stderr, where) ||
+			!strings.Contains(r.stderr, "cut short") {
+			t.Errorf("the error does not say that the file was cut at %s: %s", where, r.stderr)
 		}
 		check(t, everything, out, understood(t, lines[:n]))
 		replayed(t, 0, everything, out, saved(t, "whole.jsonl", whole))

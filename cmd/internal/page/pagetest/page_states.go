@@ -142,7 +142,7 @@ func failing() fleet.Observation {
 	obs.Leases.Members[0].Behind = map[string]time.Time{shardID(6): ago(21*time.Hour + 40*time.Minute)}
 	obs.Leases.Members[0].Pending = 10_000
 	obs.Leases.Leases[6].Time = ago(21*time.Hour + 40*time.Minute)
-	obs.HeldBack = []state.HeldBack{{Consumer: "shop-1-7f3a", Total: 24, Worst: []state.HeldBackShard{
+	obs.HeldBack = []state.HeldBack{{Consumer: "shop-1-7f3a", Total: 24, Worst: []state.HeldBackReason{
 		{Shard: shardID(6), Sink: "search", Reason: "backoff", Since: ago(26 * time.Minute), Bytes: 8_388_608},
 		{Shard: shardID(2), Sink: "search", Reason: "share", Since: ago(11 * time.Minute), Bytes: 4_194_304},
 	}, Sinks: []state.FailingSink{{Sink: "search", Pending: 10_000, Oldest: timeAgo(27 * time.Minute),

@@ -1,0 +1,72 @@
+package audit
+
+import (
+	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
+)
+
+// ItemState is the state of an item, and what it was read from. The code that reads an item makes it.
+//
+// A sink may have a change of the item that the state does not have: see MayLack. A difference of such a sink shows
+// nothing about the sink, and a repair of it would write an older state.
+type ItemState struct {
+	Change   record.Change // the item as a SNAPSHOT; or its REMOVE, with or without images
+	Evidence Evidence
+}
+
+// Evidence is what the state of an item was read from.
+type Evidence int
+
+// The kinds of evidence.
+const (
+	// TableRead is a consistent read of the table. The state has every change.
+	TableRead Evidence = iota
+	// LastRecord is the last of the saved records of the item. The state has every change up to the record's version.
+	LastRecord
+	// TableSnapshot is a copy of the table as of a time: an export or a backfill. The state has every change of earlier
+	// backfills. It is unknown whether it has a given change of the stream.
+	TableSnapshot
+	// NoEvidence means that no record and no copy of the table was read. The state is unknown.
+	NoEvidence
+)
+
+// LastState returns the state of an item whose last saved record is c. An archive may have an item of a backfill as a
+// record.
+func LastState(c record.Change) ItemState {
+	state := ItemState{c, LastRecord}
+	if c.Op == record.Snapshot {
+		state.Evidence = TableSnapshot
+	}
+	if !c.Removed() {
+		state.Change.Op, state.Change.EventName, state.Change.Old = record.Snapshot, "SNAPSHOT", item.Image{}
+	}
+	return state
+}
+
+// MayLack reports whether a sink may have a change of the item that the state does not have. newest is the version of
+// the newest change of the item in the sink; zero if the sink has none.
+func (k *ItemState) MayLack(newest record.Version) bool {
+	version := k.Change.Version
+	switch {
+	case newest.IsZero() || k.Evidence == TableRead:
+		return false
+	case k.Evidence == NoEvidence:
+		return true
+	}
+	hasHigherNumber := record.CompareSequence(newest.Sequence(), version.Sequence()) > 0
+	isStreamUnknown := version.Epoch() == 0
+	if isStreamUnknown {
+		return hasHigherNumber
+	}
+	// Every change of a stream, even of an earlier one, has a higher number than an item of a snapshot.
+	mayFollowSnapshot := k.Evidence == TableSnapshot && hasHigherNumber
+	return mayFollowSnapshot || newest.Compare(version) > 0
+}
+
+// change returns the item as a change; nil if the item is unknown.
+func (k *ItemState) change() *record.Change {
+	if k == nil {
+		return nil
+	}
+	return &k.Change
+}
