@@ -214,10 +214,12 @@ func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (stor
 		return stored, err
 	}
 	var doc struct {
+		Found  bool            `json:"found"`
 		Source json.RawMessage `json:"_source"`
 	}
-	if json.Unmarshal(answer, &doc) != nil {
-		return stored, errs.Errorf("opensearch: the document in %s cannot be read", index)
+	if json.Unmarshal(answer, &doc) != nil || !doc.Found {
+		return stored, pipeline.Transient(errs.Errorf(
+			"opensearch: the answer holds no document of %s: is a proxy in between?", index))
 	}
 	stored, _, err = storedDocument(index, doc.Source)
 	return stored, err

@@ -144,9 +144,12 @@ func (r *indexRecord) phase(name string, existing *indexState) phase {
 }
 
 // lostError returns the error of an index that is deleted or exchanged, else nil.
-func (s *Store) lostError(r *indexRecord, name string, existing *indexState) error {
+func (s *Store) lostError(ctx context.Context, r *indexRecord, name string, existing *indexState) error {
 	switch r.phase(name, existing) {
 	case deleted:
+		if err := s.confirmDeleted(ctx, name); err != nil {
+			return err
+		}
 		return state.NewLostError(s.sinkName(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
 	case exchanged:
 		return state.NewLostError(s.sinkName(), fmt.Sprintf(
@@ -154,6 +157,19 @@ func (s *Store) lostError(r *indexRecord, name string, existing *indexState) err
 			r.UUIDs[name], existing.uuid()))
 	}
 	return nil
+}
+
+// confirmDeleted returns nil if the server says that it has no index of this name. A list without the index, which a
+// proxy's answer {} is too, does not say that.
+func (s *Store) confirmDeleted(ctx context.Context, name string) error {
+	physical := physicalName(name)
+	_, exists, err := s.client.ask(ctx, call{op: "look for an index", index: physical, method: http.MethodGet,
+		path: pathIn(physical, "")}) // without filter_path, which also filters errors
+	if err == nil && exists {
+		err = pipeline.Transient(errs.Errorf(
+			"opensearch: the server listed no index %s, and then answered that there is one: is a proxy in between?", name))
+	}
+	return err
 }
 
 // noteUUID records the UUID of an existing index. It returns false if the index does not exist or the record already
@@ -280,7 +296,7 @@ func (s *Store) makeReady(ctx context.Context, name string) error {
 		case unrecorded:
 			return s.recordUUID(ctx, name, existing)
 		case deleted, exchanged:
-			return s.lostError(&r.indexRecord, name, existing)
+			return s.lostError(ctx, &r.indexRecord, name, existing)
 		case absent:
 			if created, err := s.createRecorded(ctx, name); err != nil || created {
 				return err
@@ -309,7 +325,7 @@ func (s *Store) createRecorded(ctx context.Context, name string) (created bool, 
 // recordUUID records the UUID of an index in the sink's record.
 func (s *Store) recordUUID(ctx context.Context, name string, existing *indexState) error {
 	return s.changeRecord(ctx, s.indexes.owner(), func(r *storedRecord) (bool, error) {
-		return r.noteUUID(name, existing), s.lostError(&r.indexRecord, name, existing)
+		return r.noteUUID(name, existing), s.lostError(ctx, &r.indexRecord, name, existing)
 	})
 }
 

@@ -114,8 +114,8 @@ type call struct {
 	body         any // encoded as JSON; nil for none
 }
 
-// ask sends a request and returns the body of the answer. found is false if the server answers 404. Any other status
-// that is not 2xx is an error.
+// ask sends a request and returns the body of the answer. found is false if the server answers that it has none. Any
+// other answer whose status is not 2xx is an error.
 func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err error) {
 	var sent []byte
 	if q.body != nil {
@@ -128,6 +128,9 @@ func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err 
 		return nil, false, err
 	}
 	if a.status == http.StatusNotFound {
+		if !a.namesMissing() {
+			return nil, false, a.foreignError(q.op)
+		}
 		return nil, false, nil
 	}
 	if !a.succeeded() {
@@ -193,8 +196,7 @@ func (c *client) send(ctx context.Context, method, path, contentType string, bod
 
 	a := answer{status: resp.StatusCode, header: resp.Header, body: received}
 	if !a.isFromOpenSearch(method) {
-		return a, pipeline.Transient(&Error{Op: method, Status: a.status,
-			Hint: "the answer is not an OpenSearch server's: is url its address, or is a proxy in between?"})
+		return a, a.foreignError(method)
 	}
 	return a, nil
 }
@@ -226,6 +228,22 @@ func (a answer) isFromOpenSearch(method string) bool {
 	}
 	body := bytes.TrimSpace(a.body)
 	return bytes.HasPrefix(body, []byte{'{'}) && bytes.HasSuffix(body, []byte{'}'})
+}
+
+// foreignError returns the error of an answer that is not from OpenSearch. op is the request.
+func (a answer) foreignError(op string) error {
+	return pipeline.Transient(&Error{Op: op, Status: a.status,
+		Hint: "the answer is not an OpenSearch server's: is url its address, or is a proxy in between?"})
+}
+
+// namesMissing reports whether the answer says what the server did not find: a document, or by an error something else.
+// The 404 of a proxy does not.
+func (a answer) namesMissing() bool {
+	var said struct {
+		Found *bool           `json:"found"`
+		Error json.RawMessage `json:"error"`
+	}
+	return json.Unmarshal(a.body, &said) == nil && (said.Found != nil || said.Error != nil)
 }
 
 // errCut means that the connection ended before the answer did.

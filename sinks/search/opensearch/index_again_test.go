@@ -34,7 +34,7 @@ func (y *young) answer(r *http.Request) (*http.Response, error) {
 			return answer(y.status, noShard), nil
 		}
 	}
-	return answer(http.StatusNotFound, `{}`), nil
+	return answer(http.StatusNotFound, `{"error":{"type":"index_not_found_exception"},"status":404}`), nil
 }
 
 func (y *young) open(t *testing.T) *opensearch.Store {

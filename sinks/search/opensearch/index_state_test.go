@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // someone is a server with one prepared answer for each path. Other paths are not found.
@@ -33,5 +34,33 @@ func TestRecords_NameIsTaken(t *testing.T) {
 		if err := s.Open(t.Context()); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "index tablewake") || !strings.Contains(err.Error(), "rename it") {
 			t.Errorf("%s: %v", taken, err)
 		}
+	}
+}
+
+// A proxy's answer {} does not show that an index or the record of the sink is missing.
+func TestIdentity_ForeignAnswer(t *testing.T) {
+	const (
+		recordPath, listPath, indexPath = "/tablewake/_doc/shop,docs", "/docs,docs.tw1", "/docs.tw1"
+		record                          = `{"found":true,"_seq_no":1,"_primary_term":1,"_source":{"record":"{\"made\":{\"docs\":\"u1\"}}"}}`
+		missing                         = "index docs is missing"
+		proxy                           = "is a proxy in between?"
+	)
+	for name, tt := range map[string]struct {
+		answers someone
+		want    string
+	}{
+		"the index is deleted":                {someone{recordPath: record, listPath: "{}"}, missing},
+		"a proxy answers instead of a list":   {someone{recordPath: record, listPath: "{}", indexPath: "{}"}, proxy},
+		"a proxy answers instead of a record": {someone{recordPath: "{}", listPath: "{}"}, proxy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Mode: opensearch.Fast, Transport: tt.answers,
+				Indexes: &opensearch.Indexes{Pipeline: "shop", Sink: "docs", Name: parse(t, "docs")}})
+			_, err := s.Output(state.OutputRef{}).Identity(t.Context())
+			_, isTransient := pipeline.Retryable(err)
+			if err == nil || !strings.Contains(err.Error(), tt.want) || isTransient != (tt.want == proxy) {
+				t.Errorf("transient %t: %v", isTransient, err)
+			}
+		})
 	}
 }

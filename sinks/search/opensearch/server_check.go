@@ -37,6 +37,6 @@ func (s *Store) Check(ctx context.Context) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = s.recordIndexes(&r, existing) // r is not stored
+	_, err = s.recordIndexes(ctx, &r, existing) // r is not stored
 	return slices.Sorted(maps.Keys(existing)), err
 }

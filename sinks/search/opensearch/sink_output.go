@@ -42,7 +42,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "", o.anyLost(&r, existing)
+	return "", o.anyLost(ctx, &r, existing)
 }
 
 // Inspect counts all documents and tombstones of the sink.

@@ -86,7 +86,7 @@ func (s *Store) begin(ctx context.Context) error {
 		if existing, err = s.findOwnIndexes(ctx); err != nil {
 			return false, err
 		}
-		return s.recordIndexes(r, existing)
+		return s.recordIndexes(ctx, r, existing)
 	})
 	if err != nil {
 		return err
@@ -100,8 +100,10 @@ func (s *Store) begin(ctx context.Context) error {
 // recordIndexes notes the existing indexes in r. It also notes the configuration, if the output begins now or if r has
 // no configuration. It reports whether r changed. It returns an error if the record or an existing index differs from
 // the configuration.
-func (s *Store) recordIndexes(r *storedRecord, existing map[string]*indexState) (changed bool, err error) {
-	if err := s.anyLost(r, existing); err != nil {
+func (s *Store) recordIndexes(
+	ctx context.Context, r *storedRecord, existing map[string]*indexState,
+) (changed bool, err error) {
+	if err := s.anyLost(ctx, r, existing); err != nil {
 		return false, err
 	}
 	configured := s.indexes.definition.settingsByPath
@@ -144,7 +146,7 @@ func (s *Store) begins(r *storedRecord, existing map[string]*indexState) bool {
 
 // anyLost returns a [state.LostError] if the record or a recorded index is missing, or if a recorded index was replaced
 // by another index.
-func (s *Store) anyLost(r *storedRecord, existing map[string]*indexState) error {
+func (s *Store) anyLost(ctx context.Context, r *storedRecord, existing map[string]*indexState) error {
 	x := s.indexes
 	if !r.found && x.WroteDocuments {
 		return state.NewLostError(x.Sink, fmt.Sprintf(
@@ -160,7 +162,7 @@ func (s *Store) anyLost(r *storedRecord, existing map[string]*indexState) error 
 		if !isCurrent {
 			continue // an index of a former name of the sink
 		}
-		if err := s.lostError(&r.indexRecord, name, existing[name]); err != nil {
+		if err := s.lostError(ctx, &r.indexRecord, name, existing[name]); err != nil {
 			return err
 		}
 	}

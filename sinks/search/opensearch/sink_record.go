@@ -87,6 +87,7 @@ func (s *Store) readRecord(ctx context.Context, sink search.Owner) (storedRecord
 	}
 
 	var doc struct {
+		Found  bool        `json:"found"`
 		Seq    int64       `json:"_seq_no"`
 		Term   int64       `json:"_primary_term"`
 		Source indexRecord `json:"_source"`
@@ -94,6 +95,10 @@ func (s *Store) readRecord(ctx context.Context, sink search.Owner) (storedRecord
 	if err := json.Unmarshal(body, &doc); err != nil {
 		return storedRecord{}, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", sink.Sink,
 			stateIndex, err)
+	}
+	if !doc.Found {
+		return storedRecord{}, pipeline.Transient(errs.Errorf(
+			"opensearch: the answer holds no record of sink %s: is a proxy in between?", sink.Sink))
 	}
 	condition := fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term)
 	return storedRecord{indexRecord: doc.Source, found: true, condition: condition}, nil
