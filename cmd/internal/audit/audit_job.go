@@ -46,7 +46,7 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: o.Segments, parts: o.Parts, rounds: o.Rounds,
 		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
 	}
-	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, live: true,
+	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true,
 		running: o.WritersRunning, budget: run.NewBudget(o.RCU), onOutcome: o.OnOutcome}}
 	var err error
 	if j.aws, err = target.LoadAWS(ctx); err != nil {

@@ -158,7 +158,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
-	j := &job{o: o, streams: s, cfg: cfg, live: o.Live, running: o.Live}
+	j := &job{o: o, streams: s, cfg: cfg, stores: stores, live: o.Live, running: o.Live}
 	if o.Live || target.IsS3(o.export) {
 		if j.aws, err = target.LoadAWS(ctx); err != nil {
 			return err
@@ -224,6 +224,7 @@ type job struct {
 	o           *options
 	streams     cli.Streams
 	cfg         *config.Config
+	stores      *target.Stores
 	aws         awssdk.Config // with --live, or with an export in S3
 	live        bool          // items are read from the table, not from saved records
 	running     bool          // consumers or a function may write to the sinks meanwhile

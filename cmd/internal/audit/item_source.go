@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
@@ -22,6 +23,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/audit"
 	"github.com/tablewake/tablewake/sinks/audit/run"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // openSource opens the items of the table, and selects the items and places to compare.
@@ -189,6 +191,9 @@ func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error
 	if err != nil {
 		return err
 	}
+	if err := j.checkExportTime(ctx, snap.Info().Time); err != nil {
+		return err
+	}
 	for _, part := range snap.Parts() {
 		r, err := snap.Open(ctx, part.ID, "")
 		if err != nil {
@@ -196,6 +201,32 @@ func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error
 		}
 		if err := errors.Join(j.readPages(ctx, r, do), r.Close()); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// checkExportTime returns a usage error if a sink was filled with items that may be newer than those of an export. An
+// audit would take the newer items for differences. at is the time of the export's items; zero if unknown.
+func (j *job) checkExportTime(ctx context.Context, at time.Time) error {
+	store, err := j.stores.State(ctx, j.cfg)
+	if err != nil || store == nil || at.IsZero() {
+		return err
+	}
+	for _, s := range j.sinks {
+		spec, _ := j.cfg.Sink(s.Name())
+		birth, _, err := state.FindBirth(ctx, store, s.Name(), sinks.Target(spec))
+		if err != nil {
+			return err
+		}
+		filledAsOf, err := state.FilledAsOf(ctx, store, birth)
+		if err != nil {
+			return err
+		}
+		if at.Before(filledAsOf) {
+			return cli.Usagef("the export %s has the items as of %s, and a backfill has filled the sink %s with items as of %s "+
+				"or later: name an export that was made after that", j.o.export, at.UTC().Format(time.RFC3339), s.Name(),
+				filledAsOf.UTC().Format(time.RFC3339))
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/backfill"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
@@ -24,7 +25,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-var program = clitest.Program{backfill.New, plan.New, replay.New, query.New, redrive.New}
+var program = clitest.Program{backfill.New, audit.New, plan.New, replay.New, query.New, redrive.New}
 
 const threeViews = `version: 1
 name: shop
@@ -230,6 +231,12 @@ sinks:
 	program.Run(t, cli.ExitOK, "backfill", "-c", in("new.yaml"), "--local", in("out"), "--sink", "paid", "--keys", "PK", "--items", in("items.jsonl"), "--shown-at", floor.Earliest)
 	if text, _ := program.Run(t, cli.ExitOK, "query", "view", "rows", "--local", in("out")); !strings.Contains(text, "P#a") || !strings.Contains(text, "P#b") {
 		t.Errorf("filled it holds %s", text)
+	}
+
+	const older = "../../../test/fixtures/shop/export"
+	_, said := program.Run(t, cli.ExitUsage, "audit", "-c", in("new.yaml"), "--local", in("out"), "--sink", "paid", "--keys", "PK", "--export", older, "--report", in("report.jsonl"))
+	if !strings.Contains(said, "and a backfill has filled the sink paid with items as of "+floor.Earliest+" or later: name an export that was made after that") {
+		t.Errorf("an audit with an older export says %s", said)
 	}
 }
 
