@@ -192,7 +192,25 @@ func (j *job) selectAndRun(ctx context.Context) error {
 	if err := deleteEndedBackfills(ctx, j.stateStore, births, stored); err != nil {
 		return err
 	}
+	j.warnOfWaiting()
 	return j.run(ctx)
+}
+
+// warnOfWaiting warns of each sink that waits, and that a command without --sink does not select: it continues a stored
+// run, which fills other sinks.
+func (j *job) warnOfWaiting() {
+	if len(j.o.sinks) > 0 {
+		return
+	}
+	for _, s := range j.allSinks() {
+		waits := func(b state.Birth) bool {
+			return b.Sink == s.Name && b.Target == sinks.Target(s) && b.Stage == state.Waiting
+		}
+		if slices.ContainsFunc(j.selection.allBirths, waits) && !slices.Contains(j.selection.names(), s.Name) {
+			fmt.Fprintf(j.streams.Err, cli.Warning+
+				"the sink %s waits, and this run does not fill it: when the run has ended, fill it with --sink %[1]s\n", s.Name)
+		}
+	}
 }
 
 // recordGoSinks records the births of the named Go sinks.

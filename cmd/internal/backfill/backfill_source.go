@@ -161,11 +161,13 @@ func (j *job) checkSource(name string) error {
 		return nil
 	case hasSameFiles:
 		return fmt.Errorf("the files of %s were replaced since the run %s began to read them: put them back as they were; "+
-			"or give the sinks another name and a place of their own, and fill those from the new files",
-			strings.Join(j.o.items, " "), stored.Run)
+			otherSinks, strings.Join(j.o.items, " "), stored.Run)
 	}
-	return cli.Usagef("the run %s reads %s, and not %s: name the same", stored.Run, stored.Source, name)
+	return cli.Usagef("the run %s reads %s, and not %s: name the same; "+otherSinks, stored.Run, stored.Source, name)
 }
+
+// otherSinks is what to do if a run began with the wrong source: its sinks may have items of that source already.
+const otherSinks = "or give the sinks another name and a place of their own, and fill those from this source"
 
 // checkSettlingSource returns an error unless the flags name the source of the stored run, which has read all of it.
 func (j *job) checkSettlingSource(ctx context.Context) error {

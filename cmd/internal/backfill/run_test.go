@@ -207,6 +207,25 @@ func TestArchiveAfterPrepare_Killed(t *testing.T) {
 	})
 }
 
+// After a run was killed, one of its sinks waits again, because the file has other settings for it. The run continues
+// without the sink, and says so.
+func TestKilledRun_SinkWaitsAgain(t *testing.T) {
+	w := newItemsWorld(t, "  users: {view: {table: users, key: {PK: 'U#{@key}'}}}\n")
+	w.put("items.jsonl", itemLines(4000))
+	w.interrupt()
+	w.withBirth("users", func(kept state.Store, b state.Birth) error {
+		next := b
+		next.Stage, next.Run = state.Waiting, ""
+		_, err := kept.SetBirth(t.Context(), b, next)
+		return err
+	})
+	text, said := program.Run(t, cli.ExitOK, w.args...)
+	const warning = "warning: the sink users waits, and this run does not fill it: when the run has ended, fill it with --sink users\n"
+	if !strings.HasPrefix(said, warning) || !strings.HasSuffix(text, "\nrows: live\n") {
+		t.Errorf("it says %s%s", said, text)
+	}
+}
+
 // withBirth calls do with the state and the birth of a sink.
 func (w *itemsWorld) withBirth(sink string, do func(state.Store, state.Birth) error) {
 	w.t.Helper()
