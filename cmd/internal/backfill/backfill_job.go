@@ -201,10 +201,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 		return &sum, err
 	}
 	if archive, is := src.(*archiveSource); is {
-		j.asOf = archive.Newest()
-		if j.o.Live && !j.asOf.IsZero() { // a copy may end long before the pipeline's own archive
-			fmt.Fprintf(j.streams.Err, "the newest change of the archive was made at %s\n", j.asOf.Format(time.RFC3339))
-		}
+		j.noteNewest(archive)
 	}
 	if err := src.check(sum.Records); err != nil {
 		return &sum, err
@@ -213,6 +210,15 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 		return &sum, fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	}
 	return &sum, nil
+}
+
+// noteNewest notes when the newest change of an archive was made, and prints it with --live: a copy may end long before
+// the pipeline's own archive.
+func (j *job) noteNewest(archive *archiveSource) {
+	j.asOf = archive.Newest()
+	if j.o.Live && !j.asOf.IsZero() {
+		fmt.Fprintf(j.streams.Err, "the newest change of the archive was made at %s\n", j.asOf.Format(time.RFC3339))
+	}
 }
 
 // finish waits for the stream, makes the sinks live, and prints the result. sum is nil if an earlier process read the

@@ -265,12 +265,17 @@ func (p *functionProof) checkMapping(
 			id, name, p.cfg.File, p.cfg.File)
 	}
 	p.noteChange(*m.LastModified)
+	return p.checkQualifier(ctx, id, name, qualifier)
+}
 
-	if qualifier == "" || qualifier == "$LATEST" {
-		return nil // unchangedSince has checked the function
-	}
+// checkQualifier notes the last change of the version of a function that the mapping id invokes. It returns an error if
+// the mapping invokes an alias. A qualifier is a version or an alias.
+func (p *functionProof) checkQualifier(ctx context.Context, id, name, qualifier string) error {
 	isVersion := strings.Trim(qualifier, "0123456789") == ""
-	if isVersion {
+	switch {
+	case qualifier == "" || qualifier == "$LATEST":
+		return nil // unchangedSince has checked the function
+	case isVersion:
 		_, err := p.checkFunction(ctx, name, qualifier)
 		return err
 	}
