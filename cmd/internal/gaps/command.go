@@ -53,7 +53,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	notRepairable := NotRepairable(cfg)
+	notRepairable := NotRepairable(cfg, selectOpenGaps(noted.gaps, nil), noted.leftOut)
 	if repair != nil {
 		notRepairable = repair.NotRepairable
 		if noted, err = c.readNotes(ctx); err != nil {

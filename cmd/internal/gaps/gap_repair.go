@@ -58,7 +58,7 @@ type Result struct {
 // did not grow meanwhile. The gaps are repaired if the last comparison found nothing, and every sink that keeps state
 // was compared.
 func Repair(ctx context.Context, j Job) (Result, error) {
-	r := Result{DryRun: j.DryRun, NotRepairable: NotRepairable(j.Config)}
+	r := Result{DryRun: j.DryRun, NotRepairable: NotRepairable(j.Config, j.Gaps, j.LeftOut)}
 	if err := checkReport(j.Report); err != nil {
 		return r, err
 	}
@@ -305,10 +305,13 @@ func subjectOf(gaps []state.NotedGap, leftOut []state.Birth, how string, exports
 	return hex.EncodeToString(sum[:]), err
 }
 
-// NotRepairable returns the parts of a file's sinks that no repair can restore.
-func NotRepairable(cfg *config.Config) (parts []string) {
+// NotRepairable returns the parts of a file's sinks that no repair can restore. After a gap, every sink misses changes;
+// without one, only the sinks of leftOut do.
+func NotRepairable(cfg *config.Config, gaps []state.NotedGap, leftOut []state.Birth) (parts []string) {
 	for _, s := range cfg.Sinks {
+		isOfSink := func(b state.Birth) bool { return b.Sink == s.Name }
 		switch {
+		case len(gaps) == 0 && !slices.ContainsFunc(leftOut, isOfSink):
 		case s.Notify != nil:
 			parts = append(parts, s.Name+": the events of the lost changes are not published")
 		case s.Archive != nil:
