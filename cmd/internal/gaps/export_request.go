@@ -34,28 +34,31 @@ func RequestExports(
 	progress := cli.NewCountProgress(w, "exporting")
 	defer progress.End()
 
-	var exportWindows []window
-	for _, lossWindow := range lossWindows {
-		exportWindows = append(exportWindows, exportable(lossWindow)...)
-	}
 	var requests []export.Requested
-	for _, changes := range exportWindows {
-		request, err := export.Request(ctx, client, export.RequestOptions{
-			TableARN: table, Bucket: bucket, Prefix: prefix, From: changes.from, Time: changes.to,
-			ClientToken: exportToken(table, bucket, prefix, changes),
-			Waiting: func(latest time.Time) {
-				fmt.Fprintf(progress, "waiting until the changes of %s can be exported: those of before %s can\n", changes,
-					latest.Format(time.RFC3339))
-			},
-		})
-		if err != nil {
-			return nil, err
+	for _, lossWindow := range lossWindows {
+		for _, changes := range exportable(lossWindow) {
+			request, err := export.Request(ctx, client, export.RequestOptions{
+				TableARN: table, Bucket: bucket, Prefix: prefix, From: changes.from, Time: changes.to,
+				ClientToken: exportToken(table, bucket, prefix, changes),
+				Waiting: func(latest time.Time) {
+					fmt.Fprintf(progress, "waiting until the changes of %s can be exported: those of before %s can\n", changes,
+						latest.Format(time.RFC3339))
+				},
+			})
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(progress, "the export %s of the changes of %s is being made\n", request.ARN, changes)
+			requests = append(requests, request)
 		}
-		fmt.Fprintf(progress, "the export %s of the changes of %s is being made\n", request.ARN, changes)
-		requests = append(requests, request)
 	}
+	return waitForExports(ctx, client, requests, progress)
+}
 
-	var paths []string
+// waitForExports waits for requested exports, and returns their paths.
+func waitForExports(
+	ctx context.Context, client *dynamodb.Client, requests []export.Requested, progress *cli.Progress,
+) (paths []string, err error) {
 	for _, request := range requests {
 		path, err := records.WaitForExport(ctx, client, request, progress)
 		if err != nil {
