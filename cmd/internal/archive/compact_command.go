@@ -81,7 +81,11 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 		Progress:   func(p archive.CompactProgress) { bar.Update(p.Objects, 0) },
 	})
 	bar.End()
-	if err == nil || done.Large > 0 || o.format == cli.FormatJSON {
+	if err == nil && done.Objects+done.Unchanged+done.UnchangedByClass == 0 {
+		fmt.Fprintf(s.Err, cli.Warning+"%s has no object of an archive's log: is this the place of the archive?\n", location)
+	}
+	hasResult := err == nil || done.Large > 0
+	if hasResult || o.format == cli.FormatJSON {
 		err = cmp.Or(err, o.printResult(s, done))
 	}
 	return cli.Interrupted(ctx, err)
