@@ -60,8 +60,8 @@ func (info *eventInfo) readRecords(c *jsoncursor.Cursor) (isNamed bool) {
 	info.isEmpty = info.hasRecords
 	for range c.Elements() {
 		info.isEmpty = false
-		info.origin = readOrigin(c)
-		if info.origin != "" {
+		if named := readOrigin(c); named != "" {
+			info.origin = named
 			return true
 		}
 	}
