@@ -70,7 +70,7 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
 	c.WarnIf(len(leftovers) > 0, f.action,
 		"remove the filter, or make row keys and names of indexes of the item's key alone",
-		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one", where, yamlbind.Enumerate(leftovers, "and"))
+		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one, until the repair of an audit removes it", where, yamlbind.Enumerate(leftovers, "and"))
 	c.WarnIf(hasCounts, f.action,
 		"remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
@@ -81,18 +81,15 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 func missedChanges(action *value) string {
 	const otherwise = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise " +
 		"than the change that let the item in"
-	if action.Name == "func" {
+	isDrop, word, condition := action.Name == "drop", action.Text(), conditionKey(action)
+	switch {
+	case action.Name == "func":
 		return otherwise
-	}
-	isDrop := action.Name == "drop"
-	if word := action.Text(); word != "" {
-		if isDrop {
-			return missedWithoutWord(word)
-		}
+	case isDrop && word != "":
+		return missedWithoutWord(word)
+	case word != "":
 		return "every change but those would be missed"
-	}
-	condition := conditionKey(action)
-	if condition == nil {
+	case condition == nil:
 		return ""
 	}
 	switch condition.Name {
