@@ -253,7 +253,7 @@ func newFolder(t *testing.T) *folder {
 	return &folder{
 		embedded: &embedded{t: t, path: filepath.Join(dir, "out", "views.db"), index: "index-"}, dir: dir,
 		config: save(t, filepath.Join(dir, "tablewake.yaml"), []byte(file)),
-		env:    []string{"NAME=drift", "VIEWS=views", "STATE=state", "INDEX=index", "OS_URL=http://localhost:1"},
+		env:    []string{"NAME=shop", "VIEWS=views", "STATE=state", "INDEX=index", "OS_URL=http://localhost:1"},
 	}
 }
 
