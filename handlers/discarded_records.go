@@ -21,16 +21,17 @@ func (h *handler) fetchDiscarded(
 	ctx context.Context, limits deadlines, r *invocationRecord,
 ) (b *eventRecords, losses []lostRecords, err error) {
 	var fromEvent *eventRecords // nil if the record has no event, or the event is broken
+	var eventErr error          // why the event is broken
 	if event := r.event(); event != nil {
-		fromEvent, err = h.decodeEvent(event, r.origin())
+		fromEvent, eventErr = h.decodeEvent(event, r.origin())
 	}
 	switch {
 	case fromEvent != nil && r.hasSizeOf(fromEvent):
 		return fromEvent, nil, nil
 	case r.DynamoDB != nil:
 		return h.fetchFromStream(ctx, limits, r.DynamoDB, fromEvent)
-	case err != nil:
-		return nil, nil, err
+	case eventErr != nil:
+		return nil, nil, eventErr
 	}
 	return nil, nil, errs.New(
 		"the message names records of a Kinesis stream, which this handler does not read: give the event source mapping an S3 on-failure destination, which keeps the records, and read these records from the stream by hand while it keeps them")
@@ -107,8 +108,9 @@ const (
 func (f *rangeFetch) next(ctx context.Context) (record.GetRecordsPage, error) {
 	for {
 		page, err := f.cursor.Next(ctx)
-		isExpired, isTrimmed := errors.Is(err, shardreader.ErrExpiredIterator), errors.Is(err, shardreader.ErrTrimmed)
-		if !isExpired && !isTrimmed || f.replacedCount == maxReplaced {
+		isTrimmed := errors.Is(err, shardreader.ErrTrimmed)
+		needsIterator := isTrimmed || errors.Is(err, shardreader.ErrExpiredIterator)
+		if !needsIterator || f.replacedCount == maxReplaced {
 			return page, err
 		}
 		f.replacedCount++
@@ -139,19 +141,19 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 		f.noteTrimmed(first)
 		f.keepInRange(page.Page)
 		isExpired := f.mayBeTrimmed && f.info.isExpired(time.Now()) // the shard may never get a later record
+		isEmptyForLong := emptyPages > maxEmptyPages
 		switch {
 		case last != "" && record.CompareSequence(last, f.info.Last) >= 0:
 			return nil
-		case page.Ended, emptyPages > maxEmptyPages && isExpired:
+		case page.Ended, isEmptyForLong && isExpired:
 			f.restIsLost = true
 			return nil
-		case emptyPages > maxEmptyPages:
+		case isEmptyForLong:
 			return errs.Errorf("%d pages in a row are empty", emptyPages)
-		case emptyPages == 0:
-			continue
-		}
-		if pipeline.Sleep(ctx, emptyPagePause) != nil {
-			return ctx.Err()
+		case emptyPages > 0:
+			if pipeline.Sleep(ctx, emptyPagePause) != nil {
+				return ctx.Err()
+			}
 		}
 	}
 }

@@ -278,7 +278,7 @@ func (s *scheduler) checkOrSend(b *batch) {
 			b.keys = append(b.keys, lane.key)
 		}
 	default:
-		b.skipForbidden()
+		b.sendAllowed()
 	}
 }
 
@@ -340,16 +340,18 @@ func (s *scheduler) isolate(b *batch, from int) {
 var errUntried = Transient(errs.New("not tried, because of an earlier change of its key"))
 
 // callWrite calls Write once. It sets errs[i] for each delivery that failed, or returns an error that fails all of ds.
-func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (batchErr error) {
-	defer func() {
-		if v := recover(); v != nil {
-			batchErr = panicError(r.stage, v)
-		}
-		if ctx.Err() == nil { // a cancelled Write proves nothing about the sink
-			batchErr = r.denials.classifyAll(batchErr, errs)
-			r.health.update(batchErr, errs)
-		}
-	}()
+// It classifies denials, and notes the result for the health of the sink.
+func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) error {
+	batchErr := guard(r.stage, nil, func() error { return r.writeDeliveries(ctx, ds, errs) })
+	if ctx.Err() == nil { // a cancelled Write proves nothing about the sink
+		batchErr = r.denials.classifyAll(batchErr, errs)
+		r.health.update(batchErr, errs)
+	}
+	return batchErr
+}
+
+// writeDeliveries is the Write of callWrite. A panic of the sink passes through.
+func (r *route) writeDeliveries(ctx context.Context, ds []Delivery, errs []error) error {
 	failed, err := FailuresOf(r.Sink.Write(ctx, ds), len(ds))
 	if err != nil {
 		return err

@@ -43,18 +43,15 @@ func (s *scheduler) deadLetter(delivery *queuedDelivery) {
 // writeDeadLetters stores the queue until it is empty, or until a hard stop.
 func (s *scheduler) writeDeadLetters() {
 	var deliveries []*queuedDelivery
-	stored := false
-	for {
+	s.run.step(func(now time.Time) { deliveries = s.nextLetters(now) })
+	for len(deliveries) > 0 {
+		stored := s.storeLetters(deliveries)
 		s.run.step(func(now time.Time) {
 			if stored {
 				s.lettersStored(deliveries, now)
 			}
 			deliveries = s.nextLetters(now)
 		})
-		if len(deliveries) == 0 {
-			return
-		}
-		stored = s.storeLetters(deliveries)
 	}
 }
 
@@ -178,16 +175,15 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 			r.failIfFatal(err)
 		})
 		if !r.waitToRetry(ctx, attempt, err) {
-			break
+			r.step(func(time.Time) { r.addMoving(+1) })
+			return false
 		}
 		err = do()
 	}
 	r.step(func(time.Time) { r.addMoving(+1) })
-	if err == nil {
-		r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "the store works again, and blocked changes continue",
-			slog.Int("waited", n), slog.Duration("down", downtimeSince(start)))
-	}
-	return err == nil
+	r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "the store works again, and blocked changes continue",
+		slog.Int("waited", n), slog.Duration("down", downtimeSince(start)))
+	return true
 }
 
 // deadLetterLog logs dead-lettered changes. It logs quarantined changes at most once per retryLogEvery: the line about

@@ -155,8 +155,8 @@ func (h *heldBackScan) add(part *partition, sink, reason string, since time.Time
 func (h *heldBackScan) firstSeen(part *partition, key heldKey) time.Time {
 	span, isKnown := h.run.heldSince[key]
 	oldestPage := part.watermark.oldestUnfinished()
-	hasMoved := span.oldestPage != oldestPage
-	if !isKnown || key.reason == HeldByBackoff && hasMoved {
+	beginsAgain := key.reason == HeldByBackoff && span.oldestPage != oldestPage
+	if !isKnown || beginsAgain {
 		span = heldSpan{since: h.now, oldestPage: oldestPage}
 	}
 	span.lastSeen = h.now

@@ -92,12 +92,13 @@ func (s *scheduler) afterKeyCheck(b *batch) {
 	for i, lane := range b.lanes {
 		lane.quarantined = b.quarantined[i]
 	}
-	b.skipForbidden()
+	b.sendAllowed()
 }
 
-// skipForbidden moves some deliveries to the end, after deliveries[:count], because they must not be written. The key
-// of such a delivery is in quarantine, or its partition was revoked meanwhile.
-func (b *batch) skipForbidden() {
+// sendAllowed chooses the phase sending for the deliveries that may be written, or settled if there are none. It moves
+// the other deliveries to the end, after deliveries[:count]. The key of such a delivery is in quarantine, or its
+// partition was revoked meanwhile.
+func (b *batch) sendAllowed() {
 	var skipped []*queuedDelivery
 	written := b.deliveries[:0]
 	for _, delivery := range b.deliveries {

@@ -89,7 +89,8 @@ func (s *scheduler) replaceWithPack(chunks []chunk, pages []packablePage, p *pac
 	for i := range chunks {
 		c := &chunks[i]
 		n, isInPack := pageIndexes[c.page]
-		if !isInPack || !c.pinsPage() || c.count != len(pages[n].changes) {
+		isUnchanged := isInPack && c.pinsPage() && c.count == len(pages[n].changes)
+		if !isUnchanged {
 			continue
 		}
 		c.packed = &packed{pack: p, pageIndex: n, newest: c.newest()}
@@ -139,8 +140,8 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 	for taken < len(s.ready.chunks) {
 		c := &s.ready.chunks[taken]
 		isPackable := c.packed != nil || c.canPack()
-		fits := n+c.count <= s.route.Batch.Count && b.bytes+c.bytes <= s.route.Batch.Bytes
-		if !isPackable || c.due != s.ready.chunks[0].due || n > 0 && !fits {
+		isTooLarge := n > 0 && (n+c.count > s.route.Batch.Count || b.bytes+c.bytes > s.route.Batch.Bytes)
+		if !isPackable || isTooLarge || c.due != s.ready.chunks[0].due {
 			break
 		}
 		n += c.count
@@ -327,14 +328,15 @@ func (r *route) writeSorted(run *run, b *batch) error {
 		b.coalesced, err = r.sortedWriter.WriteSorted(b.sendCtx, r.sortedDeliveries(b.chunks))
 		return err
 	})
-	if err == nil && (b.coalesced < 0 || b.coalesced > b.count) {
-		err = errs.Errorf("the sink coalesced %d of %d sorted deliveries", b.coalesced, b.count)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		r.health.update(nil, []error{nil})
-		r.denials.partSucceeded()
+	if b.coalesced < 0 || b.coalesced > b.count {
+		return errs.Errorf("the sink coalesced %d of %d sorted deliveries", b.coalesced, b.count)
 	}
-	return err
+	r.health.update(nil, []error{nil})
+	r.denials.partSucceeded()
+	return nil
 }
 
 // sortedDeliveries plans and yields the deliveries of packed chunks.

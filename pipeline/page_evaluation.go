@@ -146,19 +146,20 @@ func (r *route) prepareDelivery(c *pageChange, ev *evaluation, out *preparedRout
 		out.deliveries = out.arena.deliveries[:0]
 	}
 	delivery := out.addDelivery(c)
-	delivery.Change, delivery.Events, delivery.fail = c.change, r.events(ev), fail
+	delivery.Change, delivery.Events = c.change, r.events(ev)
 	if r.planner != nil {
 		last := len(out.deliveries) - 1
 		delivery.Ops, delivery.arena = out.arena.ops[last:last:last+1], out.arena
 	}
 	if fail == nil {
-		delivery.fail = r.planDelivery(&delivery.Delivery)
+		fail = r.planDelivery(&delivery.Delivery)
 	}
-	if delivery.fail != nil && IsFatal(delivery.fail.err) {
-		return true, delivery.fail.err
+	delivery.fail = fail
+	if fail != nil && IsFatal(fail.err) {
+		return true, fail.err
 	}
 	out.routed++
-	if delivery.fail == nil && delivery.Outcome != Written {
+	if fail == nil && delivery.Outcome != Written {
 		out.finishPlanned(delivery)
 	}
 	return true, nil
@@ -212,7 +213,8 @@ func (p *Pipeline) evaluate(c *record.Change, buf []Event, trace *[]FilterTrace)
 	if IsFatal(ev.fail) {
 		ev.fatal = ev.fail
 	}
-	if ev.fail != nil || ev.verdict.Drop || c.Op == record.Snapshot {
+	raisesEvents := !ev.verdict.Drop && c.Op != record.Snapshot
+	if ev.fail != nil || !raisesEvents {
 		return ev
 	}
 	ev.events = buf[len(buf):]

@@ -184,10 +184,11 @@ func (s *scheduler) revokeLanes() {
 		if s.dropEmpty(lane) {
 			return true
 		}
-		if lane.retryAt.IsZero() {
+		endsBackoff := lane.retryAt.IsZero() // revokeQueue revoked the change that failed
+		if endsBackoff {
 			s.requeueLane(lane)
 		}
-		return lane.state == queued
+		return endsBackoff
 	})
 	heap.Init(&s.parked)
 }

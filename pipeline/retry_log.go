@@ -50,7 +50,8 @@ func (l *retryLog) add(s *scheduler, delivery *queuedDelivery, err error, now ti
 func (l *retryLog) logFailures(s *scheduler, now time.Time) {
 	failures := l.unlogged
 	isUrgent := failures.blocks && !l.loggedBlocks
-	if failures.count == 0 || now.Before(l.nextAt) && !isUrgent {
+	isTooSoon := now.Before(l.nextAt) && !isUrgent
+	if failures.count == 0 || isTooSoon {
 		return
 	}
 	level, text := slog.LevelWarn, "deliveries failed and are tried again; their keys wait"

@@ -58,10 +58,10 @@ func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error
 		for {
 			page, err := src.Read(ctx)
 			isLast := IsEnd(err)
+			if isLast && page == nil {
+				return
+			}
 			if isLast {
-				if page == nil {
-					return
-				}
 				err = nil // the last page comes with the end
 			}
 			decoded := &record.Page{}

@@ -27,22 +27,20 @@ func (w *Watermark) Begin(pos Position, pending int) (id uint64, ok bool) {
 	id = w.nextID
 	w.nextID++
 	page := watermarkPage{id: id, pos: pos, pending: max(pending, 0)}
-	if page.pending > 0 {
+	last := len(w.pages) - 1
+	switch {
+	case page.pending > 0:
 		w.unfinished++
 		w.pages = append(w.pages, page)
-		return id, false
-	}
-	if w.passedCount == len(w.pages) {
+	case w.passedCount == len(w.pages): // all pages before it are finished
 		return id, true
-	}
-	last := &w.pages[len(w.pages)-1]
-	if last.pending > 0 {
+	case w.pages[last].pending > 0:
 		w.pages = append(w.pages, page)
-		return id, false
+	default:
+		// The page before it is finished too: one entry is enough for both. So a partition that is blocked for hours needs
+		// a single entry for all the finished pages after the blocked page.
+		w.pages[last] = page
 	}
-	// The page before it is finished too: one entry is enough for both. So a partition that is blocked for hours needs a
-	// single entry for all the finished pages after the blocked page.
-	*last = page
 	return id, false
 }
 

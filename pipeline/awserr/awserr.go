@@ -230,9 +230,9 @@ func Code(err error) string {
 // is no other code.
 func isMadeFromStatus(err error, api smithy.APIError) bool {
 	op, ok := errors.AsType[*smithy.OperationError](err)
-	isOtherCall := !ok || op.ServiceID != "S3" || strings.HasPrefix(op.OperationName, "Head")
+	hasBody := ok && op.ServiceID == "S3" && !strings.HasPrefix(op.OperationName, "Head")
 	text := http.StatusText(Status(err))
-	return !isOtherCall && api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
+	return hasBody && api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
 }
 
 // unknown is the code that the SDK uses if it finds no code in the answer.

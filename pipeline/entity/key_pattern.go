@@ -44,20 +44,16 @@ func ParsePattern(src string) (*Pattern, error) {
 	}
 	for at := 0; at < len(src); {
 		rest := src[at:]
+		name, _, closed := strings.Cut(rest[1:], "}") // if a name begins here
 		switch {
 		case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
 			literal.WriteByte(rest[0])
 			at += 2
-			continue
 		case rest[0] == '}':
 			return nil, fail(at, "write }} for a literal brace", "} closes nothing")
 		case rest[0] != '{':
 			literal.WriteByte(rest[0])
 			at++
-			continue
-		}
-		name, _, closed := strings.Cut(rest[1:], "}")
-		switch {
 		case !closed:
 			return nil, fail(at, "close it with }, or write {{ for a literal brace", "the name is not closed")
 		case !identifier(name):
@@ -68,11 +64,12 @@ func ParsePattern(src string) (*Pattern, error) {
 		case len(p.names) > 0 && literal.Len() == 0:
 			return nil, fail(at, "put a text between them, as in {Date}#{OrderId}",
 				"two names stand side by side, and nothing says where the first one ends")
+		default:
+			p.literals = append(p.literals, literal.String())
+			p.names = append(p.names, name)
+			literal.Reset()
+			at += len(name) + 2
 		}
-		p.literals = append(p.literals, literal.String())
-		p.names = append(p.names, name)
-		literal.Reset()
-		at += len(name) + 2
 	}
 	if src == "" {
 		return nil, fail(0, "write a text with names, as in 'USER#{UserId}'", "the pattern is empty, and a key never is")

@@ -184,6 +184,7 @@ func (d *direct) evalValue(v item.Value, s *subject) answer {
 	case formSomeOf:
 		return d.evalMembers(yes, v, s)
 	}
+	// The form is formSame, formOrder or formText.
 	if d.other == nil {
 		return d.compare(scalarOf(v), d.values[0])
 	}

@@ -239,10 +239,10 @@ func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	if other.Exists() || r.previous == nil {
 		return other
 	}
-	if f == fieldKeys {
+	switch {
+	case f == fieldKeys:
 		return r.previous.Keys
-	}
-	if f == fieldNew && r.previous.New.Exists() || !r.previous.Old.Exists() {
+	case f == fieldNew && r.previous.New.Exists(), !r.previous.Old.Exists():
 		return r.previous.New
 	}
 	return r.previous.Old
@@ -280,22 +280,22 @@ func (r *recordReader) sizeField(i int, c *Change) int {
 
 // timeField keeps the creation time as written, because its unit is known only at the end of the record.
 func (r *recordReader) timeField(i int) int {
-	next := 0
 	switch r.Peek(i) {
 	case 'n':
 		return r.Word(i, "null")
 	case '"':
-		next = r.Text(i + 1)
-		if next < 0 {
+		end := r.Text(i + 1)
+		if end < 0 {
 			return -1
 		}
-		r.time = r.Input[i+1 : next]
+		r.time = r.Input[i+1 : end]
 		if _, err := time.Parse(time.RFC3339Nano, ddbjson.View(r.time)); err != nil {
 			return r.Fail(i, errCreationTime)
 		}
-		return next + 1
+		return end + 1
 	}
-	if next = r.JSONNumber(i); next < 0 {
+	next := r.JSONNumber(i)
+	if next < 0 {
 		return r.Fail(i, errCreationTime)
 	}
 	r.time = r.Input[i:next]

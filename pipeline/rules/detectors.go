@@ -141,7 +141,8 @@ func threshold(path item.Path, limit decimal.Decimal, side int) pipeline.Detecto
 			return dst
 		}
 		after, ok := new.Number()
-		if !ok || before.Cmp(limit) == side || after.Cmp(limit) != side {
+		crosses := ok && before.Cmp(limit) != side && after.Cmp(limit) == side
+		if !crosses {
 			return dst
 		}
 		return append(dst, pipeline.Event{Path: path.String(), Old: old, New: new})

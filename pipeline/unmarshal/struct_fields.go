@@ -192,10 +192,10 @@ func unambiguous(candidates []*structField) *structField {
 	}
 	var tagged *structField
 	for _, f := range candidates {
-		if f.tagged && tagged != nil {
+		switch {
+		case f.tagged && tagged != nil:
 			return nil
-		}
-		if f.tagged {
+		case f.tagged:
 			tagged = f
 		}
 	}

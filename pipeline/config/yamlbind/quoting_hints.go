@@ -219,15 +219,12 @@ func (f *File) misquotedHint(line int, text []rune, start, end int) string {
 func plainEnd(line []rune, start int, endMarks string) int {
 	depth := 0 // of braces and brackets
 	for i := start; i < len(line); i++ {
-		r := line[i]
-		if isClosing := r == '}' || r == ']'; isClosing && depth > 0 {
-			depth--
-			continue
-		}
-		if r == '{' || r == '[' {
+		switch r := line[i]; {
+		case r == '{' || r == '[':
 			depth++
-		}
-		if isEnd := strings.ContainsRune(endMarks, r) || isKeyColon(line, i); isEnd && depth == 0 {
+		case depth > 0 && (r == '}' || r == ']'):
+			depth--
+		case depth == 0 && (strings.ContainsRune(endMarks, r) || isKeyColon(line, i)):
 			return i
 		}
 	}
