@@ -52,8 +52,11 @@ func (s *shardReader) readToEnd(ctx context.Context) (ended bool, err error) {
 			return false, err
 		}
 		reachesStop, err := s.write(page.Page)
-		if err != nil || page.Ended || reachesStop || s.isIdle() {
-			return page.Ended && err == nil, err
+		if err != nil {
+			return false, err
+		}
+		if page.Ended || reachesStop || s.isIdle() {
+			return page.Ended, nil
 		}
 		if s.isOpen && s.emptyPages > 0 {
 			if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
@@ -100,12 +103,13 @@ func (s *shardReader) findStop(ctx context.Context) error {
 		case errors.Is(err, ErrNotFound):
 			s.newest = nil
 			return nil
-		case !errors.Is(err, ErrTrimmed):
-			return err
-		}
-		// All records left were written after the start of the recording, so the oldest record left is at stopAt.
-		s.newest.Restart()
-		if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
+		case errors.Is(err, ErrTrimmed):
+			// All records left were written after the start of the recording, so the oldest record left is at stopAt.
+			s.newest.Restart()
+			if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
+				return err
+			}
+		default:
 			return err
 		}
 	}

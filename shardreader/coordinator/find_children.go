@@ -63,13 +63,14 @@ func (s *childSearch) begin() {
 func (s *childSearch) handleDescription(d shardreader.StreamDescription, err error) {
 	isOther := func(shard shardreader.Shard) bool { return shard.Parent != s.row.Shard }
 	children := slices.DeleteFunc(slices.Clone(d.Shards), isOther)
+	hasAll := len(children) > 0 && d.After == ""
 	switch {
 	case !s.isOpen():
 	case errors.Is(err, shardreader.ErrNotFound):
 		s.shardGone() // the stream is gone
 	case err != nil && transient(err):
 		s.retry(err)
-	case err != nil || len(children) == 0 || d.After != "":
+	case err != nil || !hasAll:
 		s.list()
 	default:
 		s.setChildren(children)

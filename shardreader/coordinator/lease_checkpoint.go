@@ -131,16 +131,16 @@ func (l *load) update(now time.Duration) {
 func (c *Coordinator) saveIdleLoads() {
 	for a := range c.allAssignments() {
 		r := a.row
-		if r.busy || r.Load < 1024 || c.now-a.acked.savedAt < time.Minute {
+		savedLately := c.now-a.acked.savedAt < time.Minute
+		if r.busy || r.Load < 1024 || savedLately {
 			continue
 		}
 		a.load.update(c.now)
-		if a.load.rate >= r.Load/2 {
-			continue
+		if a.load.rate < r.Load/2 {
+			next := r.Clone()
+			next.Load = a.load.rate
+			a.acked.savedAt = c.now
+			c.writeLease(&leaseWrite{row: r, next: next})
 		}
-		next := r.Clone()
-		next.Load = a.load.rate
-		a.acked.savedAt = c.now
-		c.writeLease(&leaseWrite{row: r, next: next})
 	}
 }

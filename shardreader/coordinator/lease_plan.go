@@ -226,7 +226,8 @@ func startLease(l leases.Lease, start Start) leases.Lease {
 // inheritStart returns l with the parent's start time, if the parent's last record is older than that time or is
 // unknown.
 func inheritStart(l leases.Lease, parent *row) leases.Lease {
-	if !parent.From.IsZero() && (parent.Time.IsZero() || parent.Time.Before(parent.From)) {
+	isBeforeStart := parent.Time.IsZero() || parent.Time.Before(parent.From)
+	if !parent.From.IsZero() && isBeforeStart {
 		l.From = parent.From
 	}
 	return l

@@ -107,9 +107,11 @@ func (c *Coordinator) takeNext() {
 
 // tryOpen opens a lease if this consumer owns it and may read it now.
 func (c *Coordinator) tryOpen(r *row) {
-	isOpenable := c.isKnown(r) && c.isOwn(r) && r.assignment == nil && !r.busy && r.callsInFlight == 0 && c.isActive(r)
+	isIdle := r.assignment == nil && !r.busy && r.callsInFlight == 0
+	isOpenable := isIdle && c.isKnown(r) && c.isOwn(r) && c.isActive(r)
 	mayRead := c.heartbeatFresh() && c.isRunning()
-	if !isOpenable || !mayRead || r.knownAt < c.heartbeats.resumedAt {
+	isOutdated := r.knownAt < c.heartbeats.resumedAt // another consumer may have taken the lease since
+	if !isOpenable || !mayRead || isOutdated {
 		return
 	}
 	if r.confirmedAt >= c.heartbeats.resumedAt {

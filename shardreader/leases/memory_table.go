@@ -103,14 +103,14 @@ func (m *Memory) Swap(ctx context.Context, old, next Lease) error {
 // Delete implements [Table].
 func (m *Memory) Delete(ctx context.Context, old Lease) error {
 	return m.withLock(ctx, func() error {
-		_, err := m.match(old)
-		if c, ok := AsConflict(err); ok && c.Missing {
+		if _, exists := m.leases[old.Shard]; !exists {
 			return nil
 		}
-		if err == nil {
-			delete(m.leases, old.Shard)
+		if _, err := m.match(old); err != nil {
+			return err
 		}
-		return err
+		delete(m.leases, old.Shard)
+		return nil
 	})
 }
 

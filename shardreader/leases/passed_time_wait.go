@@ -30,12 +30,11 @@ func WaitPassed(
 	lastText := ""
 	for {
 		snapshot, err := read(ctx)
-		_, isTransient := pipeline.Retryable(err)
-		if err != nil && !isTransient {
+		if _, isTransient := pipeline.Retryable(err); err != nil && !isTransient {
 			return err
 		}
 		text := ""
-		if isTransient {
+		if err != nil {
 			text = "the leases cannot be read, and are read again: " + err.Error()
 		} else {
 			unpassed := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)

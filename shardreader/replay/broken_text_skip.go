@@ -44,23 +44,29 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 		return savedRecord{}, false, nil // endInput reports it
 	}
 	unread := d.w.offset - r.offset
-	hasHole := inputs.HoleIndex(text) >= 0
 	isTooLarge := int64(len(text)) < unread || len(text) > d.w.maxRecord/8
-	if hasHole || isTooLarge {
-		err := fmt.Errorf("%w; up to line %d nothing is read: fix it, and replay the file again", cause, d.w.line)
-		if hasHole {
-			err = fmt.Errorf("up to line %d nothing is read: %w", d.w.line, inputs.ErrZeros)
-		}
-		d.faults = append(d.faults, &fault{offset: r.offset, line: r.line, err: err, unread: unread})
-		return savedRecord{}, false, nil
+	var whyLost error
+	switch {
+	case inputs.HoleIndex(text) >= 0:
+		whyLost = fmt.Errorf("up to line %d nothing is read: %w", d.w.line, inputs.ErrZeros)
+	case isTooLarge:
+		whyLost = fmt.Errorf("%w; up to line %d nothing is read: fix it, and replay the file again", cause, d.w.line)
+	default:
+		return d.brokenRecord(r, text, failedAt, cause, unread), true, nil
 	}
+	d.faults = append(d.faults, &fault{offset: r.offset, line: r.line, err: whyLost, unread: unread})
+	return savedRecord{}, false, nil
+}
+
+// brokenRecord returns a record whose text is broken at the index failedAt. unread is the number of its bytes.
+func (d *documents) brokenRecord(r savedRecord, text []byte, failedAt int, cause error, unread int64) savedRecord {
 	r.raw = bytes.TrimRight(text, " \t\r\n")
 	if d.nesting != betweenDocuments {
 		r.raw = bytes.TrimRight(bytes.TrimSuffix(r.raw, []byte(",")), " \t\r\n")
 	}
 	r.broken = r.faultAt(failedAt, cause)
 	r.broken.unread = unread
-	return r, true, nil
+	return r
 }
 
 // resume updates the state after broken text was consumed. indent is the indentation of the first broken line, which

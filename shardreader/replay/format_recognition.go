@@ -43,22 +43,21 @@ func (f *file) checkFormat() error {
 	case !hasText:
 		return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, inputs.ErrEmpty)}
 	}
-	for n := headBytes; ; n *= 2 { // other text may come before the first record
+	f.w.fillTo(headBytes)
+	err := foreignError(f.w.buf)
+	for n := 2 * headBytes; err != nil && !f.w.eof && n <= maxHead; n *= 2 { // other text may come before the first record
 		f.w.fillTo(n)
-		err := foreignError(f.w.buf)
-		if err == nil {
-			return nil
-		}
-		if !f.w.eof && n < maxHead {
-			continue
-		}
-		isUnknown := !errors.Is(err, ErrExport) && !errors.Is(err, errNewestOnly)
-		mayBeCut := isUnknown && f.w.eof && inputs.CheckEnd(f.w.buf) != nil // it may have been records
-		if mayBeCut {
-			err = errCut
-		}
-		return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, err)}
+		err = foreignError(f.w.buf)
 	}
+	if err == nil {
+		return nil
+	}
+	isUnknown := !errors.Is(err, ErrExport) && !errors.Is(err, errNewestOnly)
+	mayBeCut := isUnknown && f.w.eof && inputs.CheckEnd(f.w.buf) != nil // it may have been records
+	if mayBeCut {
+		err = errCut
+	}
+	return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, err)}
 }
 
 // foreignError returns nil if head may be the start of saved records. Otherwise it returns an error that describes

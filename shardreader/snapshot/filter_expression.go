@@ -71,7 +71,7 @@ type expressionWriter struct {
 
 // add adds a part that must be true. It leaves the part out if the expression would be larger than DynamoDB allows.
 func (w *expressionWriter) add(part func() string) {
-	w.expression.Text = cmp.Or(w.attempt(func() string {
+	longer := w.attempt(func() string {
 		text := part()
 		if text != "" && w.expression.Text != "" {
 			w.operators++
@@ -81,7 +81,8 @@ func (w *expressionWriter) add(part func() string) {
 			return ""
 		}
 		return text
-	}), w.expression.Text)
+	})
+	w.expression.Text = cmp.Or(longer, w.expression.Text)
 }
 
 // attempt returns the text of a part. If the text is "", it removes the placeholders of the part, because DynamoDB

@@ -149,7 +149,9 @@ func (n *ItemSelection) MayMatch(e *record.RecordError) bool {
 		return true
 	}
 	if n.keyPrefix != nil {
-		if ok, err := n.keyPrefix.Match(&record.Change{Keys: e.Keys}); !e.Keys.Exists() || !ok || err != nil {
+		matches, err := n.keyPrefix.Match(&record.Change{Keys: e.Keys})
+		hasPrefix := e.Keys.Exists() && matches && err == nil
+		if !hasPrefix {
 			return false
 		}
 	}

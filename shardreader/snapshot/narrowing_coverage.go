@@ -32,17 +32,17 @@ func (n *ItemSelection) Covers(when *expr.Item) bool {
 
 // implies reports whether it is certain that b is true for each image for which a is true.
 func implies(a, b expr.Clause) bool {
-	implied := func(part expr.Clause) bool { return implies(part, b) }
-	implying := func(part expr.Clause) bool { return implies(a, part) }
+	aImplies := func(part expr.Clause) bool { return implies(a, part) }
+	impliesB := func(part expr.Clause) bool { return implies(part, b) }
 	switch {
 	case b.Kind == expr.AllOf:
-		return !slices.ContainsFunc(b.Parts, func(part expr.Clause) bool { return !implies(a, part) })
+		return !slices.ContainsFunc(b.Parts, func(part expr.Clause) bool { return !aImplies(part) })
 	case a.Kind == expr.AnyOf:
-		return !slices.ContainsFunc(a.Parts, func(part expr.Clause) bool { return !implies(part, b) })
-	case a.Kind == expr.AllOf && slices.ContainsFunc(a.Parts, implied):
+		return !slices.ContainsFunc(a.Parts, func(part expr.Clause) bool { return !impliesB(part) })
+	case a.Kind == expr.AllOf && slices.ContainsFunc(a.Parts, impliesB):
 		return true
 	case b.Kind == expr.AnyOf:
-		return slices.ContainsFunc(b.Parts, implying)
+		return slices.ContainsFunc(b.Parts, aImplies)
 	case a.Attribute != b.Attribute:
 		return false
 	case a.Kind == expr.FlagIs && b.Kind == expr.FlagIs:

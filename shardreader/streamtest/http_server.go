@@ -103,20 +103,12 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 		r.iterator, parseFailure = parseIterator(r.ShardIterator)
 		c.Stream, c.Shard = r.iterator.stream, r.iterator.shard
 	}
-	var encode func() body
-	f := func() (f *failure) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		fault = s.begin(c)
-		switch f = fault.failure(); {
-		case f != nil || fault.Err != nil:
-		case parseFailure != nil:
-			f = parseFailure
-		default:
-			encode, f = s.run(c.Op, r)
+	encode, fault, f := executeLocked(s, c, func() (func() body, *failure) {
+		if parseFailure != nil {
+			return nil, parseFailure
 		}
-		return f
-	}()
+		return s.run(c.Op, r)
+	})
 	switch {
 	case f != nil:
 		return cmp.Or(f.status, http.StatusBadRequest), bodyOf(wireFailure(f)), fault

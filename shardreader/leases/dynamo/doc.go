@@ -1,7 +1,7 @@
 // Package dynamo stores leases in a DynamoDB table that Amazon's KCL can read and write. So tablewake can resume from
 // the checkpoints of a KCL application, and the application can resume from the checkpoints of tablewake.
 //
-// The call chain of a write: [Table.Swap] → update (the expression) → send (the call) → Table.writeError (conflict or
+// The call chain of a write: [Table.Swap] → update (the expression) → write (the call) → Table.writeError (conflict or
 // error). Read lease_table.go, lease_row.go and update_expression.go in this order. member_rows.go reads and writes the
 // state table.
 //

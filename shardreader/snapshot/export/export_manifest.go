@@ -100,15 +100,14 @@ func (s *manifestSummary) interpret() error {
 		return errs.New("itemCount is missing: " + copyAgainHint)
 	}
 	s.view = record.NewAndOldImages
-	switch s.ExportType {
-	case "", "FULL_EXPORT":
+	if s.ExportType == "" || s.ExportType == "FULL_EXPORT" {
 		if s.ExportTime == nil {
 			return errs.New("exportTime is missing: " + copyAgainHint)
 		}
 		s.time = s.ExportTime.UTC()
 		return nil
-	case "INCREMENTAL_EXPORT":
-	default:
+	}
+	if s.ExportType != "INCREMENTAL_EXPORT" {
 		return errs.Errorf("exportType is %q: want FULL_EXPORT or INCREMENTAL_EXPORT", redact.Safe(s.ExportType))
 	}
 	s.incremental = true

@@ -82,7 +82,7 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 		folder := queue[searched]
 		var below []string
 		isComplete := false
-		err := s.list(ctx, folder, func(e entry) { // there may be millions
+		err := s.list(ctx, folder, func(e entry) { // no slice of entries, because a folder can have millions
 			switch {
 			case e.folder:
 				below = append(below, path.Join(folder, e.base))

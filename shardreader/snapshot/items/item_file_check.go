@@ -22,15 +22,15 @@ func (s *Snapshot) checkBlock(part *snapshot.Part, b lines.Block, page *record.P
 		return nil
 	}
 	lastLine := bytes.LastIndexByte(b.Bytes, '\n') + 1 // only the last line of a file can have no line end
-	place, err := lastLine, inputs.CheckEnd(b.Bytes[lastLine:])
-	if bytes.IndexByte(b.Bytes[lastLine:], 0) >= 0 {
+	brokenAt, err := lastLine, inputs.CheckEnd(b.Bytes[lastLine:])
+	switch hole := inputs.HoleIndex(b.Bytes); {
+	case hole >= 0:
+		brokenAt, err = hole, inputs.ErrZeros
+	case bytes.IndexByte(b.Bytes[lastLine:], 0) >= 0:
 		err = inputs.ErrZeros
 	}
-	if hole := inputs.HoleIndex(b.Bytes); hole >= 0 {
-		place, err = hole, inputs.ErrZeros
-	}
 	if err != nil {
-		return fmt.Errorf("%s:%d: %w", part.ID, b.Line+int64(bytes.Count(b.Bytes[:place], []byte{'\n'})), err)
+		return fmt.Errorf("%s:%d: %w", part.ID, b.Line+int64(bytes.Count(b.Bytes[:brokenAt], []byte{'\n'})), err)
 	}
 	if !s.options.RefuseUndecodable || len(page.Errors) == 0 {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -141,13 +142,8 @@ func (s *Scan) parseStartKey(doc []byte) (map[string]types.AttributeValue, error
 	if err != nil {
 		return nil, err
 	}
-	isKey := m.Len() == len(s.table.Keys)
-	for _, name := range s.table.Keys {
-		if _, has := m.Get(name); !has {
-			isKey = false
-		}
-	}
-	if !isKey {
+	isMissing := func(name string) bool { _, has := m.Get(name); return !has }
+	if m.Len() != len(s.table.Keys) || slices.ContainsFunc(s.table.Keys, isMissing) {
 		return nil, errs.New("it is not a key of the table: begin this part again")
 	}
 	return sdkvalue.Item(m), nil
