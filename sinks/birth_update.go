@@ -28,17 +28,17 @@ func ChangeBirths(
 func changeBirth(
 	ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth),
 ) (state.Birth, error) {
-	isOfOtherRun := false
-	stored, done, err := updateBirth(ctx, births, b, func(current *state.Birth) {
-		onlyNotesDiffer := *current == withNotesOf(b, *current)
+	isOfOtherRun := func(current state.Birth) bool {
+		onlyNotesDiffer := current == withNotesOf(b, current)
 		isSameRun := current.Run == b.Run && b.Run != ""
-		isOfOtherRun = !onlyNotesDiffer && !isSameRun
-		if !isOfOtherRun {
+		return !onlyNotesDiffer && !isSameRun
+	}
+	stored, done, err := updateBirth(ctx, births, b, func(current *state.Birth) {
+		if !isOfOtherRun(*current) {
 			change(current)
 		}
 	})
-	isReplaced := !done && stored.ID != b.ID
-	if err == nil && (isOfOtherRun || isReplaced) {
+	if err == nil && !done && (stored.ID != b.ID || isOfOtherRun(stored)) {
 		return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 	}
 	return stored, err

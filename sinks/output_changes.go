@@ -143,15 +143,16 @@ func (r *birthRecords) compareOutput(
 		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
 	case err != nil && !hasNoOutput:
 		return c, err
-	case err == nil && f.hasPrint:
+	case hasNoOutput, !f.hasPrint && !f.birth.Begun:
+		c.WaitsForBackfill = c.CanBeFilled && r.started && !f.hasBirth // a birth without output was adopted
+	case f.hasPrint:
 		if changed := compareSettings(f.storedPrint, fingerprintOf(cfg, s)); changed != nil {
-			return c, c.setChanged(ctx, cfg, s, store, f, changed)
+			err = c.setChanged(ctx, cfg, s, store, f, changed)
+			return c, err
 		}
 		c.Kind = Unchanged
-	case err == nil && f.birth.Begun:
-		c.Kind = Unchanged
 	default:
-		c.WaitsForBackfill = c.CanBeFilled && r.started && !f.hasBirth // a birth without output was adopted
+		c.Kind = Unchanged
 	}
 	if c.CanBeFilled && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
 		c.LeftThere = r.leftAt(cfg, c.Target)
@@ -187,32 +188,22 @@ func (r *birthRecords) leftAt(cfg *config.Config, target string) (names []string
 // underivableParts describes the parts of a sink's output that do not depend on the table's items alone.
 func underivableParts(s config.Sink) []string {
 	var found []string
-	unstable := func(what string, columns []config.Column) {
-		for _, c := range columns {
-			if !c.Template.Stable() {
-				found = append(found,
-					fmt.Sprintf(
-						"%s %s (%s) depends on the change: rows of a backfill get SNAPSHOT, the time 0 and the version of a snapshot",
-						what, c.Name, c.Template))
-			}
-		}
-	}
 	switch {
 	case s.View != nil:
-		unstable("key attribute", s.View.Key)
-		unstable("attribute", s.View.Attributes)
+		found = appendUnstable(found, "key attribute", s.View.Key)
+		found = appendUnstable(found, "attribute", s.View.Attributes)
 		if s.View.Collision == "last" && !s.View.RowsGuardThemselves() {
 			found = append(found,
 				"on_collision: last: who changed last is not in the table, so that a row that several items claim may have another owner than the stream would give it")
 		}
 	case s.Aggregate != nil:
-		unstable("group attribute", s.Aggregate.Group)
+		found = appendUnstable(found, "group attribute", s.Aggregate.Group)
 		if s.Aggregate.KeepOnTTL {
 			found = append(found,
 				"on_ttl_delete: keep: items that expired before are in no snapshot, and count for nothing: fill it from the archive (tablewake backfill --archive), or continue without them")
 		}
 	case s.Search != nil:
-		unstable("index name", []config.Column{{Name: "index", Template: s.Search.Index}})
+		found = appendUnstable(found, "index name", []config.Column{{Name: "index", Template: s.Search.Index}})
 	case s.Archive != nil:
 		text := "an archive holds what happened: earlier changes are in no snapshot"
 		if archivesItems(s.Archive) {
@@ -223,4 +214,17 @@ func underivableParts(s config.Sink) []string {
 		found = append(found, "events are of changes: a backfill publishes none")
 	}
 	return found
+}
+
+// appendUnstable appends a description of each column whose value depends on the change. what names the kind of the
+// columns.
+func appendUnstable(dst []string, what string, columns []config.Column) []string {
+	for _, c := range columns {
+		if !c.Template.Stable() {
+			dst = append(dst, fmt.Sprintf(
+				"%s %s (%s) depends on the change: rows of a backfill get SNAPSHOT, the time 0 and the version of a snapshot",
+				what, c.Name, c.Template))
+		}
+	}
+	return dst
 }

@@ -149,14 +149,14 @@ func (a *assembly) openOutput(
 	if err != nil {
 		return state.Birth{}, err
 	}
-	missedNothing := false
+	mayLackChanges := true
 	if o.hasPrint {
-		if missedNothing, err = a.acceptSettings(ctx, &o, store); err != nil {
+		if mayLackChanges, err = a.acceptSettings(ctx, &o, store); err != nil {
 			return state.Birth{}, err
 		}
 	}
 	if a.births != nil {
-		if err := a.births.ensureBirth(ctx, &o.foundOutput, CanBeFilled(s) && !missedNothing); err != nil {
+		if err := a.births.ensureBirth(ctx, &o.foundOutput, CanBeFilled(s) && mayLackChanges); err != nil {
 			return state.Birth{}, err
 		}
 	}
@@ -166,9 +166,9 @@ func (a *assembly) openOutput(
 }
 
 // acceptSettings compares the fingerprint of an output with the file. It returns an error if the output has another
-// generation, or cannot take the settings of the file. missedNothing means that the output takes new settings, and that
-// the former ones left out no change that it needs.
-func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (missedNothing bool, err error) {
+// generation, or cannot take the settings of the file. mayLackChanges is false if the output takes new settings and the
+// former settings left out no change that it needs.
+func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (mayLackChanges bool, err error) {
 	switch {
 	case o.storedPrint.Generation > Generation:
 		return false, errs.Errorf(
@@ -180,7 +180,7 @@ func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (mi
 				"and fill it: `tablewake backfill`", o.storedPrint.Generation, Generation)
 	}
 	if o.changed = compareSettings(o.storedPrint, o.newPrint); o.changed == nil {
-		return false, nil
+		return true, nil
 	}
 	if a.births != nil {
 		o.changed.adopt = strings.Join(strings.Fields("tablewake adopt "+a.flags+" --sink "+o.spec.Name), " ")
@@ -196,7 +196,7 @@ func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (mi
 	case needsBackfill:
 		a.births.beginAgain(o)
 	}
-	return !needsBackfill, nil
+	return needsBackfill, nil
 }
 
 // publishesNothing reports whether s is a suppressed notify sink. Its output is not recorded as begun, so its settings

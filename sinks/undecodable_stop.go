@@ -39,7 +39,8 @@ func (s stopOnUndecodable) cause(l pipeline.DeadLetter) string {
 		return s.mask.RecordError(e).Error()
 	}
 	page, err := record.NewDecoder(record.DecoderOptions{EpochZero: true}).Decode(l.Raw)
-	if err != nil || len(page.Errors) != 1 || !strings.Contains(l.Error, ", "+page.Errors[0].Path+": ") {
+	isSameFault := err == nil && len(page.Errors) == 1 && strings.Contains(l.Error, ", "+page.Errors[0].Path+": ")
+	if !isSameFault {
 		return fmt.Sprintf("record %d of %s, sequence number %s", l.Index, l.Partition, l.Sequence)
 	}
 	return s.mask.RecordError(page.Errors[0]).Error()

@@ -280,7 +280,7 @@ func (s *objectSet) newBody() (lineWriter, error) {
 }
 
 // largeObject returns an object that has every line of the set once.
-func (c *compaction) largeObject(ctx context.Context, set *objectSet) (o Object, err error) {
+func (c *compaction) largeObject(ctx context.Context, set *objectSet) (Object, error) {
 	body, err := set.newBody()
 	if err != nil {
 		return Object{}, err
@@ -299,8 +299,9 @@ func (c *compaction) largeObject(ctx context.Context, set *objectSet) (o Object,
 			}
 		}
 	}
-	o.Tags = set.tags
-	return o, body.finish(&o, c.folder)
+	o := Object{Tags: set.tags}
+	err = body.finish(&o, c.folder)
+	return o, err
 }
 
 // verifyLog reads an object of a log to its end. It returns an error if the object does not have the lines or rows

@@ -41,7 +41,8 @@ func (d *kinesisDuplicates) checkDuplicate(e Entry) (isDuplicate bool, err error
 	if err != nil || id == "" {
 		return false, err
 	}
-	if d.eventIDs == nil || e.Key != d.key || e.Version.Epoch() != d.epoch {
+	isSameMoment := d.eventIDs != nil && e.Key == d.key && e.Version.Epoch() == d.epoch
+	if !isSameMoment {
 		d.key, d.epoch = item.Key(strings.Clone(string(e.Key))), e.Version.Epoch()
 		d.eventIDs = make(map[string]bool, 1)
 	}

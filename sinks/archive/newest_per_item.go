@@ -149,11 +149,11 @@ func (s *Sink) replaceOlder(ctx context.Context, d *pipeline.Delivery, o Object)
 	if owner != o.Item {
 		return notOwned(o, owner)
 	}
-	age := version.Compare(d.Change.Version)
-	if age > 0 {
+	order := version.Compare(d.Change.Version)
+	if order > 0 {
 		d.Outcome = pipeline.Superseded
 	}
-	if age >= 0 {
+	if order >= 0 {
 		return nil
 	}
 	return s.replacer.Replace(ctx, o, stored)

@@ -185,7 +185,8 @@ func (s *Sink) buildObject(folder string, ds []pipeline.Delivery, indexes []int)
 			return Object{}, err
 		}
 	}
-	return o, body.finish(&o, folder)
+	err = body.finish(&o, folder)
+	return o, err
 }
 
 // objectWriter builds an object of a log, change by change.
@@ -262,11 +263,12 @@ func (s *Sink) checkSame(ctx context.Context, o Object, c *record.Change) error 
 		return err
 	}
 	hasIdentity := described.Identity != ""
+	isKnown := hasIdentity || described.Content != nil // otherwise the description may have only the size
 	switch {
 	case hasIdentity && described.Identity != o.Identity:
 		return errs.Errorf(
 			"archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", o.Name, c.Version, c.Key)
-	case (hasIdentity || described.Content != nil) && described.isBody(o.Body):
+	case isKnown && described.isBody(o.Body):
 		return nil
 	}
 	stored, err := readItem(ctx, s.o.Store, o.Name, hasTable(c.Key))

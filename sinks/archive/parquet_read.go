@@ -35,11 +35,12 @@ func openParquet(ctx context.Context, s Store, name string, tableInKey bool) (*p
 // openRanges returns the last bytes of an object, its size, and a function that reads other bytes.
 func openRanges(ctx context.Context, s Store, name string) (tail []byte, size int64, fetch columnar.Fetch, err error) {
 	if ranger, ok := s.(Ranger); ok {
-		tail, size, err = getRange(ctx, ranger, name, -columnar.TailBytes, columnar.TailBytes)
-		return tail, size, func(ctx context.Context, offset, n int64) ([]byte, error) {
+		fetch = func(ctx context.Context, offset, n int64) ([]byte, error) {
 			b, _, err := getRange(ctx, ranger, name, offset, n)
 			return b, err
-		}, err
+		}
+		tail, size, err = getRange(ctx, ranger, name, -columnar.TailBytes, columnar.TailBytes)
+		return tail, size, fetch, err
 	}
 	body, err := s.Get(ctx, name)
 	if err != nil {
@@ -49,9 +50,8 @@ func openRanges(ctx context.Context, s Store, name string) (tail []byte, size in
 	if err := errors.Join(err, body.Close()); err != nil {
 		return nil, 0, nil, fmt.Errorf("archive: %s: %w", name, err)
 	}
-	return whole, int64(len(whole)), func(_ context.Context, offset, n int64) ([]byte, error) {
-		return whole[offset : offset+n], nil
-	}, nil
+	fetch = func(_ context.Context, offset, n int64) ([]byte, error) { return whole[offset : offset+n], nil }
+	return whole, int64(len(whole)), fetch, nil
 }
 
 // nextRow returns the next row, which is valid until the next call.

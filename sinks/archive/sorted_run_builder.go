@@ -170,13 +170,15 @@ func (b *runBuilder) load(ctx context.Context) error {
 	})
 	for i, info := range batch {
 		err := failures[i]
-		frozen, isFrozen := errors.AsType[*FrozenError](err)
-		switch {
-		case isFrozen:
+		if frozen, isFrozen := errors.AsType[*FrozenError](err); isFrozen {
 			b.frozen = append(b.frozen, frozen.Objects...)
 			continue
-		case err != nil: // returned below
-		case !foundFrozen && info.Size > smallObject: // it is not frozen, although its class may be
+		}
+		isLarge := info.Size > smallObject
+		switch {
+		case err != nil:
+			return err
+		case isLarge && !foundFrozen: // it is not frozen, although its class may be
 			err = b.queueLarge(ctx, info)
 		default:
 			b.noteOpened(info)

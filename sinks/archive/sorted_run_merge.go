@@ -42,10 +42,10 @@ func (m *merge) Pop() any {
 // add adds a run. It closes the run instead if the run is empty or fails.
 func (m *merge) add(ctx context.Context, r run) error {
 	e, err := r.next(ctx)
+	if pipeline.IsEnd(err) {
+		return r.close()
+	}
 	if err != nil {
-		if pipeline.IsEnd(err) {
-			return r.close()
-		}
 		return errors.Join(err, r.close())
 	}
 	heap.Push(m, head{e, r})

@@ -26,13 +26,13 @@ func appendCanonicalDocument(dst, doc []byte) ([]byte, error) {
 	return j.dst, nil
 }
 
-// appendCanonicalJSON appends a canonical form of a JSON value: equal values give equal bytes. The members of an object
-// are sorted, numbers are written by their value, and texts are written without escapes.
-func appendCanonicalJSON(dst, value []byte) ([]byte, error) {
-	j := canonicalJSON{cursor: jsoncursor.New(value), dst: dst}
+// canonicalForm returns a canonical form of a JSON value: equal values give equal bytes. The members of an object are
+// sorted, numbers are written by their value, and texts are written without escapes.
+func canonicalForm(value []byte) ([]byte, error) {
+	j := canonicalJSON{cursor: jsoncursor.New(value)}
 	j.appendValue()
 	if j.cursor.Failed() {
-		return dst, errs.New("the value is not valid JSON")
+		return nil, errs.New("the value is not valid JSON")
 	}
 	return j.dst, nil
 }

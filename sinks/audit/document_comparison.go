@@ -318,10 +318,10 @@ func sameJSON(a, b json.RawMessage) (bool, error) {
 	if a == nil || b == nil {
 		return a == nil && b == nil, nil
 	}
-	x, err := appendCanonicalJSON(nil, a)
+	x, err := canonicalForm(a)
 	if err != nil {
 		return false, err
 	}
-	y, err := appendCanonicalJSON(nil, b)
+	y, err := canonicalForm(b)
 	return string(x) == string(y), err
 }

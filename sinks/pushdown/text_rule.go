@@ -30,12 +30,12 @@ func (l textRule) simplify() textRule {
 	if slices.Contains(l.starts, "") {
 		l.anyExcept, l.except = true, nil
 	}
-	l.starts = sorted(l.starts)
+	l.starts = sorted(l.starts) // a prefix sorts before the texts that start with it, so DeleteFunc meets it first
 	l.starts = slices.DeleteFunc(l.starts, func(p string) bool {
 		return slices.ContainsFunc(l.starts, func(q string) bool { return q != p && strings.HasPrefix(p, q) })
 	})
-	rest := textRule{equal: l.equal, starts: l.starts}
 	if l.anyExcept {
+		rest := textRule{equal: l.equal, starts: l.starts}
 		l.except = slices.DeleteFunc(sorted(l.except), rest.matches)
 		l.equal, l.starts = nil, nil
 		return l

@@ -240,16 +240,14 @@ func snapshotPrefix(letter *pipeline.DeadLetter) string {
 
 // inScope reports whether Options select a letter, whatever its class is.
 func (r *run) inScope(letter *pipeline.DeadLetter) bool {
-	if r.Name != "" && letter.Pipeline != "" && letter.Pipeline != r.Name {
+	isOfOtherPipeline := r.Name != "" && letter.Pipeline != "" && letter.Pipeline != r.Name
+	isOfOtherKey := r.Key != "" && letter.Key != r.Key
+	switch {
+	case isOfOtherPipeline, isOfOtherKey:
 		return false
-	}
-	if r.Key != "" && letter.Key != r.Key {
-		return false
-	}
-	if r.Sink == "" || letter.Sink == r.Sink {
+	case r.Sink == "", letter.Sink == r.Sink:
 		return true
-	}
-	if letter.Sink != "" {
+	case letter.Sink != "":
 		return false
 	}
 	// The record is undecodable. A record of a stream is for every sink. A line of a snapshot is for some sinks.

@@ -32,11 +32,10 @@ func (r *run) deliverSink(ctx context.Context, sink string, keys []*keyLetters) 
 	case r.hasMarks(info):
 		// A key can have letters and no mark, for example after a crash before the mark was stored. The key gets its
 		// mark now, and the next pass delivers its letters.
-		keys, unmarked = splitByMark(keys)
-	}
-	if len(unmarked) > 0 {
-		if err := r.Quarantine.MarkKeys(ctx, sink, unmarked); err != nil {
-			return false, err
+		if keys, unmarked = splitByMark(keys); len(unmarked) > 0 {
+			if err := r.Quarantine.MarkKeys(ctx, sink, unmarked); err != nil {
+				return false, err
+			}
 		}
 	}
 

@@ -14,13 +14,12 @@ import (
 func (r *run) checkSinks() error {
 	_, hasSink := r.routes[r.Sink]
 	_, hasTo := r.routes[r.To]
-	if r.To == "" {
-		if r.Sink == "" || hasSink || r.Discard {
-			return nil
-		}
-		return errs.Errorf("the pipeline has no sink %q", r.Sink)
-	}
+	canRun := r.Sink == "" || hasSink || r.Discard
 	switch {
+	case r.To == "" && canRun:
+		return nil
+	case r.To == "":
+		return errs.Errorf("the pipeline has no sink %q", r.Sink)
 	case r.Discard:
 		return errs.New("To moves letters, and Discard removes them: choose one")
 	case r.Sink == "" || hasSink:

@@ -55,9 +55,8 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	}
 
 	before, oldErr := s.locateBefore(c)
-	isOldMissing := oldErr != nil && !c.Old.Exists()
-	if isOldMissing {
-		return oldErr
+	if oldErr != nil && !c.Old.Exists() {
+		return oldErr // without the old image, the index of the item's document is unknown
 	}
 	var after documentLocation
 	var newErr error

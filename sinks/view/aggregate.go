@@ -125,16 +125,12 @@ var (
 
 // NewAggregate returns the sink of an aggregate. The error names the wrong option.
 func NewAggregate(o AggregateOptions) (*Aggregate, error) {
-	keyReadsItem := func(a Attribute) bool { return a.Template != nil && len(a.Template.Paths()) > 0 }
-	isNoCount := func(v Value) bool { return v.Kind != kindNames[countKind] }
-	readsItem := o.When != nil || o.ForEach != "" || keyReadsItem(o.PK) || keyReadsItem(o.SK) ||
-		slices.ContainsFunc(o.Values, isNoCount)
 	table := Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}
 	a := &Aggregate{
 		base: base{
 			target: Target{Table: table, View: o.Name, Pipeline: o.Pipeline, Birth: o.Birth},
 			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
-			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: readsItem,
+			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: o.readsItem(),
 		},
 		shards: cmp.Or(o.Shards, 1), keepOnTTL: o.KeepOnTTL, store: o.Store,
 	}
@@ -142,6 +138,14 @@ func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 		return nil, fmt.Errorf("aggregate %q: %w", o.Name, err)
 	}
 	return a, nil
+}
+
+// readsItem reports whether the rows depend on any attribute of the item except {@key}.
+func (o AggregateOptions) readsItem() bool {
+	keyReadsItem := func(a Attribute) bool { return a.Template != nil && len(a.Template.Paths()) > 0 }
+	valueReadsItem := func(v Value) bool { return v.Kind != kindNames[countKind] }
+	return o.When != nil || o.ForEach != "" || keyReadsItem(o.PK) || keyReadsItem(o.SK) ||
+		slices.ContainsFunc(o.Values, valueReadsItem)
 }
 
 // parseValues validates o, and sets a.forEach and a.values.

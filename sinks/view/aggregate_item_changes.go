@@ -74,22 +74,20 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
 	op := groupOp(d)
 	order := d.Change.Version.Compare(c.next.Version)
-	if order < 0 {
-		return outdated
-	}
-	if order == 0 {
-		replacesVoid := c.next.Void && op.changeErr == nil
-		if replacesVoid {
-			return applied
-		}
-		return repeated
-	}
-
+	replacesVoid := c.next.Void && op.changeErr == nil
 	countsNow, countedBefore := op.Share.Group != "", op.countedBefore || len(c.next.Shares) > 0
-	if countsNow || countedBefore || c.next.Void {
+	switch {
+	case order < 0:
+		return outdated
+	case order == 0 && replacesVoid:
 		return applied
+	case order == 0:
+		return repeated
+	case countsNow || countedBefore || c.next.Void:
+		return applied
+	default:
+		return withoutEffect
 	}
-	return withoutEffect
 }
 
 // contributionAfter returns the contribution after a planned change. It replaces c.next.

@@ -179,7 +179,8 @@ func (w *aggregateWrite) planTransactions(
 		}
 
 		tx := shared
-		if c.oneByOne || shared == nil || !w.fitsTransaction(shared, limit) {
+		joinsShared := shared != nil && !c.oneByOne && w.fitsTransaction(shared, limit)
+		if !joinsShared {
 			tx = &transaction{deltas: w.newDeltas()}
 			txs = append(txs, tx)
 		}

@@ -138,7 +138,7 @@ func (w *claimWrite) claimsToWrite(ctx context.Context, attempts []claimAttempt)
 
 	var claims []guardedClaim
 	for i, a := range attempts {
-		switch a.op.compareWithGuard(guards[i], w.batch.allNoEffect(a.key)) {
+		switch a.op.compareWithGuard(guards[i], w.batch.allIdle(a.key)) {
 		case guardIsNewer:
 			w.batch.settle(a.key, superseded, nil)
 		case durableWithoutRow:
@@ -244,7 +244,7 @@ func (s *Sink) collisionError(c durableClaim, owner item.Key) error {
 	op := c.attempt.op
 	e := &CollisionError{View: s.target.View, Row: op.KeyText(), Owner: owner, Source: op.displaySource}
 	if c.row != op.Row { // the claim was stored before, so c.row is the row of the guard
-		e.Row = s.mask.Text(string(s.target.appendRow(nil, c.row)))
+		e.Row = s.mask.Text(s.target.rowKeyText(c.row))
 	}
 	if op.displaySource != op.Claim.Source { // the item's key is masked, so mask the owner's key too
 		e.Owner = s.maskKey(owner)

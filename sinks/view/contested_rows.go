@@ -53,7 +53,7 @@ func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested
 // maskContested returns r with masked keys. hidden means that the mask hides the items' keys. Keys are masked as a
 // whole, because it is unknown which parts of a stored key the mask hides.
 func (s *Sink) maskContested(r state.ContestedRow, hidden bool) Contested {
-	c := Contested{Row: string(s.target.appendRow(nil, r.Row)), Owner: r.Owner, Waiting: r.Waiting}
+	c := Contested{Row: s.target.rowKeyText(r.Row), Owner: r.Owner, Waiting: r.Waiting}
 	if s.masksKey || hidden {
 		c.Row = s.mask.Text(c.Row)
 	}

@@ -74,6 +74,6 @@ func showForeignRow[O keyedOp](err error, mask *mask.Mask, ops ...O) error {
 			return err
 		}
 	}
-	e.displayKey = mask.Text(string(e.Target.appendRow(nil, e.Row)))
+	e.displayKey = mask.Text(e.Target.rowKeyText(e.Row))
 	return err
 }

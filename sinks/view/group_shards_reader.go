@@ -159,17 +159,12 @@ func combineValues(kind string, a, b item.Value) item.Value {
 	if !a.Exists() {
 		return b
 	}
+	byText := func(x, y item.Value) int { return strings.Compare(sortText(x), sortText(y)) }
 	switch kind {
 	case kindNames[minKind]:
-		if strings.Compare(sortText(a), sortText(b)) < 0 {
-			return a
-		}
-		return b
+		return slices.MinFunc([]item.Value{b, a}, byText)
 	case kindNames[maxKind]:
-		if strings.Compare(sortText(a), sortText(b)) < 0 {
-			return b
-		}
-		return a
+		return slices.MaxFunc([]item.Value{a, b}, byText)
 	default:
 		return numberOf(a).Add(numberOf(b)).Value()
 	}

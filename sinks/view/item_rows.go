@@ -84,7 +84,7 @@ func (o *ElementRowOp) KeyText() string {
 	if o.displayKey != "" {
 		return o.displayKey
 	}
-	return string(o.target.appendKey(nil, o.PK, o.SK))
+	return o.target.keyText(o.PK, o.SK)
 }
 
 // SetAttributes replaces the attributes of the row.

@@ -52,7 +52,7 @@ func (w *itemRowsWrite) writeRound(ctx context.Context, attempts []itemRowsAttem
 	var ws []state.ItemRowsWrite
 	var writing []itemRowsAttempt // attempts of ws
 	for i, a := range attempts {
-		switch a.op.compareWithContribution(&stored[i], w.batch.allNoEffect(a.key)) {
+		switch a.op.compareWithContribution(&stored[i], w.batch.allIdle(a.key)) {
 		case guardIsNewer:
 			w.batch.settle(a.key, superseded, nil)
 		case guardNotNeeded:

@@ -229,8 +229,8 @@ func (b *batch[O]) failLost(lost []attempt[O], lostRounds int) {
 	}
 }
 
-// allNoEffect reports whether all pending ops of key k have no effect: no new image and no old image requests a row.
-func (b *batch[O]) allNoEffect(k int) bool {
+// allIdle reports whether all pending ops of key k are idle: no new image and no old image requests a row.
+func (b *batch[O]) allIdle(k int) bool {
 	for i := range b.pending(k) {
 		if !b.ops[i].op.Idle() {
 			return false

@@ -89,7 +89,7 @@ func (o *ClaimOp) KeyText() string {
 	if o.displayKey != "" {
 		return o.displayKey
 	}
-	return string(o.Target.appendKey(nil, o.PK, o.SK))
+	return o.Target.keyText(o.PK, o.SK)
 }
 
 func (o *ClaimOp) orderKey() string        { return string(o.Claim.Source) }

@@ -80,7 +80,7 @@ func (o *Op) KeyText() string {
 	if o.displayKey != "" {
 		return o.displayKey
 	}
-	return string(o.Target.appendKey(nil, o.Mutation.PK, o.Mutation.SK))
+	return o.Target.keyText(o.Mutation.PK, o.Mutation.SK)
 }
 
 // orderKey returns the text of the row key. If RefuseOtherItem is set, another item could have the same row, so the
@@ -116,19 +116,18 @@ func (o *Op) removalOp(cause error) *Op {
 	return &removal
 }
 
-// appendKey appends a row's key as explain shows it: PK="STATUS#paid" SK="2026-01-02#...".
-func (t Target) appendKey(b []byte, pk, sk item.Value) []byte {
-	b = append(append(b, t.PK...), '=')
-	b = pk.AppendJSON(b)
+// keyText returns a row's key as explain shows it: PK="STATUS#paid" SK="2026-01-02#...".
+func (t Target) keyText(pk, sk item.Value) string {
+	b := make([]byte, 0, 64)
+	b = pk.AppendJSON(append(append(b, t.PK...), '='))
 	if t.SK != "" {
-		b = append(append(append(b, ' '), t.SK...), '=')
-		b = sk.AppendJSON(b)
+		b = sk.AppendJSON(append(append(append(b, ' '), t.SK...), '='))
 	}
-	return b
+	return string(b)
 }
 
-// appendRow appends the key of r, in the form of appendKey.
-func (t Target) appendRow(b []byte, r state.Row) []byte {
+// rowKeyText returns the key of r, in the form of keyText.
+func (t Target) rowKeyText(r state.Row) string {
 	pk, sk, _ := r.Decode() // MakeRow made it
-	return t.appendKey(b, pk, sk)
+	return t.keyText(pk, sk)
 }

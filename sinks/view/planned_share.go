@@ -42,7 +42,7 @@ func (o *GroupOp) KeyText() string {
 	case o.displayKey != "":
 		return o.displayKey
 	}
-	return string(o.aggregate.target.appendRow(nil, o.Share.Group))
+	return o.aggregate.target.rowKeyText(o.Share.Group)
 }
 
 // Row returns the row that the share counts in, with its shard; "" if the item counts nowhere.
@@ -60,19 +60,19 @@ func (o *GroupOp) Err() error { return o.changeErr }
 // String returns a line such as: count in group PK="REVENUE#EUR" SK="2026-01-02": revenue +10.5, orders +1
 // (replaces what the item counted for).
 func (o *GroupOp) String() string {
-	if o.Share.Group == "" {
-		if o.changeErr != nil {
-			return "count nowhere (the change goes to dead letters: " + o.changeErr.Error() +
-				"; what the item counted for is taken out)"
-		}
+	switch {
+	case o.Share.Group == "" && o.changeErr != nil:
+		return "count nowhere (the change goes to dead letters: " + o.changeErr.Error() +
+			"; what the item counted for is taken out)"
+	case o.Share.Group == "":
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}
-	b := make([]byte, 0, 128)
+
+	start, end := "count in group ", " (replaces what the item counted for)"
 	if o.keepsExpired() {
-		b = append(b, "keep in group "...)
-	} else {
-		b = append(b, "count in group "...)
+		start, end = "keep in group ", " (expired; replaces what the item counted for)"
 	}
+	b := append(make([]byte, 0, 128), start...)
 	b = append(b, o.KeyText()...)
 	if n := o.aggregate.shards; n > 1 {
 		b = append(b, " shard "...)
@@ -88,10 +88,7 @@ func (o *GroupOp) String() string {
 		b = append(append(append(b, separator...), v.Name...), ' ')
 		b, separator = o.appendShareValue(b, v, text), ", "
 	}
-	if o.keepsExpired() {
-		return string(append(b, " (expired; replaces what the item counted for)"...))
-	}
-	return string(append(b, " (replaces what the item counted for)"...))
+	return string(append(b, end...))
 }
 
 // appendShareValue appends what a value of the share adds to the group, such as +10.5 or max "a".

@@ -69,14 +69,14 @@ func (r *RowRepair) Apart(stored *state.Tombstone) (a ApartRepair, err error) {
 
 	// The repair keeps the version, unless the tombstone has a newer one.
 	a.Version, a.Tombstone = r.Version(), stored
-	rowIsOlder := stored != nil && storedVersion.Compare(a.Version) >= 0 // older than the tombstone, or the same version
-	if rowIsOlder {
+	refusesRow := stored != nil && storedVersion.Compare(a.Version) >= 0 // a row must be newer than its tombstone
+	if refusesRow {
 		a.Version = storedVersion
 	}
 	switch {
-	case r.Next.Tombstone && (expectsApart || !rowIsOlder):
+	case r.Next.Tombstone && (expectsApart || !refusesRow):
 		a.Tombstone = r.Next.TombstoneAt(a.Version)
-	case !r.Next.Tombstone && rowIsOlder:
+	case !r.Next.Tombstone && refusesRow:
 		a.Tombstone = nil
 	}
 	return a, nil

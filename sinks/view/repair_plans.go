@@ -32,15 +32,15 @@ func (o *ClaimOp) Repair(
 	}
 
 	write := repaired.applyClaim(g, rows, rule)
-	guard := &write.Guard
-	guard.Void = flippedVoid(g.Version, g.Void)
+	write.Guard.Void = flippedVoid(g.Version, g.Void)
 
 	// applyClaim has already handled the row of g and the row of the op. Only another row is stray.
 	isStray := strayRow != "" && strayRow != g.Row && strayRow != o.Row
 	if !isStray {
 		return []state.ItemWrite{write}
 	}
-	removal := state.ItemWrite{Source: source, Expected: guard.Version, ExpectedVoid: guard.Void, Guard: *guard,
+	guard := write.Guard // the removal follows the write, and leaves the guard as it is
+	removal := state.ItemWrite{Source: source, Expected: guard.Version, ExpectedVoid: guard.Void, Guard: guard,
 		Rows: []state.RowClaimsWrite{repaired.leaveRow(rows[strayRow], rule)}}
 	return []state.ItemWrite{write, removal}
 }

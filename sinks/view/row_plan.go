@@ -43,21 +43,20 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	return s.planRow(d)
 }
 
-// planRow compares the location of the item's row before the change with its location after the change. If no row can
-// be made of an image, the change is dead-lettered, and it is redriven after the settings are corrected.
+// planRow compares the location of the item's row before the change with its location after the change. If the stream
+// lacks an image that the plan needs, planRow returns an error, and nothing is written. If no row can be made of an
+// image that exists, the change is dead-lettered, and it is redriven after the settings are corrected.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
 	c := d.Change
 	buffers := s.keyBuffers.get()
 	defer s.keyBuffers.put(buffers)
 	before, oldErr := s.locationBefore(c, &buffers[0])
-	isOldMissing := oldErr != nil && !c.Old.Exists()
-	if isOldMissing {
+	if oldErr != nil && !c.Old.Exists() {
 		return oldErr
 	}
 	newErr := s.planRowAfter(d, &before, &buffers[1])
-	isNewMissing := newErr != nil && !c.New.Exists()
 	switch {
-	case isNewMissing:
+	case newErr != nil && !c.New.Exists():
 		return newErr
 	case newErr != nil:
 		return s.planVoid(d, &before, newErr)

@@ -66,7 +66,7 @@ func (b *base) displayKey(scope template.Scope) string {
 	if b.sk.Template != nil {
 		sk, _, _ = b.sk.Template.Value(scope)
 	}
-	return string(b.target.appendKey(nil, pk, sk))
+	return b.target.keyText(pk, sk)
 }
 
 // maskKey masks the key of an item as a whole.

@@ -97,6 +97,7 @@ func writeUnescaped(name *strings.Builder, part string) bool {
 	for part != "" {
 		text, escape, hasEscape := strings.Cut(part, "~")
 		name.WriteString(text)
+		// ~0, ~d and ~f have no text. An empty segment that is a file is ~0~f.
 		isEnd := !hasEscape || escape == "0" || escape == "d" || escape == "f" || escape == "0~f"
 		if isEnd {
 			break

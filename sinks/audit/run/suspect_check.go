@@ -159,10 +159,9 @@ var movedDigest = [16]byte{1}
 // are the same as in the previous round, or if a change in flight explains none of the findings. digest is the digest
 // of the findings.
 func (a *auditRun) isSettled(check *suspectCheck, digest [16]byte) bool {
-	if a.o.NoWriters && check.findings[0].Verdict != audit.Busy {
-		return true
-	}
-	if a.work.Round > 0 && !check.moved && digest == check.lastFindings {
+	cannotChange := a.o.NoWriters && check.findings[0].Verdict != audit.Busy
+	isRepeated := a.work.Round > 0 && !check.moved && digest == check.lastFindings
+	if cannotChange || isRepeated {
 		return true
 	}
 	return !slices.ContainsFunc(check.findings, func(f audit.Finding) bool {

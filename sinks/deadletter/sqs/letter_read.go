@@ -101,14 +101,14 @@ func (s *Store) receiveOrWait(ctx context.Context, r *reader, started time.Time)
 			slog.String("queue", s.address.Name), slog.Duration("waits_for", s.Settle),
 			slog.Duration("there_again_within", s.Visibility))
 	}
-	switch {
-	case time.Since(started) >= s.Settle:
+	if time.Since(started) >= s.Settle {
 		return false, pipeline.RetryAfter(&awserr.Error{
 			Op: "deadletter: the queue " + s.address.Name, Code: "some of its letters are being read elsewhere",
 			Hint: fmt.Sprintf("another redrive runs: wait for it; letters that a dead one was reading are there again within %v",
 				s.Visibility),
 		}, s.Settle)
-	case pipeline.Sleep(ctx, max(s.Poll, s.Settle/20)) != nil:
+	}
+	if pipeline.Sleep(ctx, max(s.Poll, s.Settle/20)) != nil {
 		return false, pipeline.Transient(context.Cause(ctx))
 	}
 	return true, nil

@@ -78,15 +78,11 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		return err
 	}
 	handles, allKnown := r.handlesOf(ids)
-	for !allKnown {
-		more, err := s.receiveMessages(ctx, r)
-		if err != nil {
+	for more := true; more && !allKnown; {
+		if more, err = s.receiveMessages(ctx, r); err != nil {
 			return err
 		}
 		handles, allKnown = r.handlesOf(ids)
-		if !more {
-			break
-		}
 	}
 	if err := s.deleteMessages(ctx, r, handles); err != nil {
 		return err

@@ -68,14 +68,14 @@ func (b *bulk) sendAll(ctx context.Context, left []int) error {
 // resolve ensures that the indexes of the mutations at positions exist. It returns the mutations that can be sent, and
 // sets the errors of those that cannot. Here and below, positions are indexes into b.mutations.
 func (b *bulk) resolve(ctx context.Context, positions []int) []int {
-	failed := make(map[string]error) // by the name of the index; nil if the index exists
+	indexErrors := make(map[string]error) // by the name of the index; nil if the index exists
 	left := positions[:0:0]
 	for _, i := range positions {
 		m := &b.mutations[i]
-		err, known := failed[m.Index]
+		err, known := indexErrors[m.Index]
 		if !known {
 			err = b.store.checkIndex(ctx, m.Index)
-			failed[m.Index] = err
+			indexErrors[m.Index] = err
 		}
 		if err == nil {
 			err = b.store.checkMutation(m)

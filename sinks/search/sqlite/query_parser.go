@@ -118,13 +118,15 @@ func (p *parser) readClause() (c clause, err error) {
 		return c, err
 	}
 	if p.nextIs(':') {
-		return c, p.parseField(&c, start, t)
+		err = p.parseField(&c, start, t)
+		return c, err
 	}
 	isBound := len(t) > 0 && !t[0].literal && (t[0].r == '<' || t[0].r == '>')
 	if isBound {
 		return c, p.fail(start, "%c needs a field: Price:%[1]c10", t[0].r)
 	}
-	return c, p.parseTerm(&c, start, t)
+	err = p.parseTerm(&c, start, t)
+	return c, err
 }
 
 // parseField parses the name of a field, and reads the words or the comparison after it. start is the position of the

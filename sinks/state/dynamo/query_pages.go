@@ -36,10 +36,7 @@ func pages(ctx context.Context, l state.Listing, read func(start Item) (page, er
 			if err == nil {
 				err = p.spend(ctx, l)
 			}
-			if !yield(p, err) || err != nil {
-				return
-			}
-			if len(p.next) == 0 {
+			if !yield(p, err) || err != nil || len(p.next) == 0 {
 				return
 			}
 			start = p.next

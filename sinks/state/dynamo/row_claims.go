@@ -79,8 +79,8 @@ func (db *DB) readClaims(
 		viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", redact.Safe(t.View)))
 }
 
-// queryClaims reads the claims on a row, and the owner record after them: it sorts first, and the query is in reverse.
-// unchanged is false if the revision of the owner record is no longer that of ownerRecord.
+// queryClaims reads the claims on a row, and then the owner record. The owner record sorts before the claims, and the
+// query is in reverse. unchanged is false if the revision of the owner record is no longer that of ownerRecord.
 func (db *DB) queryClaims(
 	ctx context.Context, t state.Target, row state.Row, ref Ref, ownerRecord Item,
 ) (claims state.RowClaims, unchanged bool, err error) {

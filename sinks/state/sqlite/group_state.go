@@ -183,17 +183,12 @@ func (g *Group) changeMember(m *state.Member) error {
 		return err // n is 0 if the member to add exists already, or if the member to remove does not exist
 	}
 
-	t := g.totals.find(m.Name, m.Kind)
-	if m.Kind == state.Distinct {
+	switch t := g.totals.find(m.Name, m.Kind); {
+	case m.Kind == state.Distinct:
 		return g.updateDistinct(t, m, value)
-	}
-	if m.Remove {
-		if m.Value != t.Text {
-			return nil // the min or max is another member
-		}
+	case m.Remove && m.Value == t.Text: // the member was the min or max
 		return g.readExtreme(t)
-	}
-	if m.Kind.IsBeyond(m.Value, t.Text) {
+	case !m.Remove && m.Kind.IsBeyond(m.Value, t.Text):
 		t.Text = m.Value
 	}
 	return nil

@@ -63,7 +63,8 @@ func heldBack(rows *sql.Rows) (h state.HeldBack, err error) {
 		return h, err
 	}
 	h.At = time.Unix(0, at).UTC()
-	return h, h.SetBody(worst)
+	err = h.SetBody(worst)
+	return h, err
 }
 
 var _ state.Fingerprints = (*DB)(nil)
@@ -90,7 +91,8 @@ func fingerprint(rows *sql.Rows) (f state.Fingerprint, err error) {
 	if err := rows.Scan(&f.Pipeline, &f.Sink, &f.Generation, &f.Birth, &settings); err != nil {
 		return f, err
 	}
-	return f, json.Unmarshal(settings, &f.Settings)
+	err = json.Unmarshal(settings, &f.Settings)
+	return f, err
 }
 
 // SetFingerprint replaces the fingerprint of a sink's output.

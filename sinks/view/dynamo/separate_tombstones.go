@@ -60,10 +60,8 @@ func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []vie
 	}
 
 	isUpdate := len(rows) == 1 && !rows[0].mutation.LikelyNew && !rows[0].mutation.Tombstone
-	if isUpdate {
-		if isStored := w.update(ctx, &rows[0]); isStored {
-			return
-		}
+	if isUpdate && w.update(ctx, &rows[0]) {
+		return
 	}
 	w.writeTransaction(ctx, rows)
 }
@@ -113,11 +111,11 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 	var notRefused []rowWrite
 	for i := range rows {
 		row := &rows[i]
-		if !row.rowRefused && !row.tombstoneRefused {
+		onlyTombstoneRefused := row.tombstoneRefused && !row.rowRefused
+		switch {
+		case !row.tombstoneRefused && !row.rowRefused:
 			notRefused = append(notRefused, *row)
-			continue
-		}
-		if row.mutation.Tombstone && !row.rowRefused && row.result.Err == nil {
+		case onlyTombstoneRefused && row.mutation.Tombstone && row.result.Err == nil:
 			w.deleteOlder(ctx, row)
 		}
 	}

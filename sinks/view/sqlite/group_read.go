@@ -99,9 +99,9 @@ func (r *groupReader) readStates(
 	return nil
 }
 
-// readRows sets Row, Birth and Item of each group whose row is in the table and no tombstone. byBirth has the indexes
-// of the groups by the birth under which the state is asked for them. A missing row is asked for under the birth of the
-// target, and another sink's row is not asked for.
+// readRows sets Row, Birth and Item of each group that has a row. byBirth maps a birth to the indexes of the groups
+// whose state is stored under this birth: the birth of the row, or the birth of the target if the row is missing. The
+// groups of other sinks' rows are left out.
 func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[string][]int, err error) {
 	t := r.target
 	query, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+
