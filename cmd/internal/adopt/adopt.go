@@ -104,11 +104,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	isAccepted := len(adoptions) > 0 && !isRefused(adoptions) && o.isConfirmed(s, adoptions)
+	isAccepted := len(adoptions) > 0 && !isRefused(adoptions) && o.confirm(s, adoptions)
 	switch {
 	case isAccepted && o.Live:
 		err = sinks.Accept(ctx, cfg, opened, adoptions)
-	case isAccepted:
+	case isAccepted: // the folder is open for reading only
 		if err := opened.Close(); err != nil {
 			return err
 		}
@@ -152,9 +152,9 @@ func isSame(a, b sinks.Adoption) bool {
 		a.Accepting == b.Accepting
 }
 
-// isConfirmed reports whether --yes is given, or else whether the user accepts the printed adoptions with y or yes.
+// confirm reports whether --yes is given. Without --yes it prints the adoptions and asks the user to accept them.
 // With -o json it asks nothing.
-func (o *options) isConfirmed(s cli.Streams, all []sinks.Adoption) bool {
+func (o *options) confirm(s cli.Streams, all []sinks.Adoption) bool {
 	if o.yes || o.format != cli.FormatText {
 		return o.yes
 	}
@@ -180,7 +180,7 @@ func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted bool) err
 	case len(all) == 0:
 		fmt.Fprintln(s.Out,
 			"what the sinks wrote, what the state remembers and the settings belong together: there is nothing to adopt")
-	case refused || o.yes:
+	case refused || o.yes: // otherwise confirm has printed them
 		writeAdoptions(s.Out, all)
 	}
 	switch {

@@ -9,14 +9,14 @@ import (
 )
 
 // PrintCounts prints a table of counts, with one line for each entry of rows, sorted by name. counts returns the counts
-// of a row, in the order of titles. The table always has the first columns, as many as fixed says, and of the others
-// those that are not zero in all rows.
-func PrintCounts[T any](w io.Writer, rows map[string]T, fixed int, titles []string, counts func(T) []int64) {
+// of a row, in the order of titles. The table always has the first alwaysShown columns. It has another column only
+// if a row's count in it is not zero.
+func PrintCounts[T any](w io.Writer, rows map[string]T, alwaysShown int, titles []string, counts func(T) []int64) {
 	all := slices.Collect(maps.Values(rows))
 	var shown []int // indexes of the columns
 	for i := range titles {
 		isNotZero := func(row T) bool { return counts(row)[i] != 0 }
-		if i < fixed || slices.ContainsFunc(all, isNotZero) {
+		if i < alwaysShown || slices.ContainsFunc(all, isNotZero) {
 			shown = append(shown, i)
 		}
 	}

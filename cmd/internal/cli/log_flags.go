@@ -61,10 +61,10 @@ func (l *logWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.partial = append(l.partial, p...)
-	completeLines := bytes.LastIndexByte(l.partial, '\n') + 1 // length in bytes
-	if completeLines > 0 {
-		l.writeDocuments(l.partial[:completeLines])
-		l.partial = append([]byte(nil), l.partial[completeLines:]...)
+	completeLen := bytes.LastIndexByte(l.partial, '\n') + 1
+	if completeLen > 0 {
+		l.writeDocuments(l.partial[:completeLen])
+		l.partial = append([]byte(nil), l.partial[completeLen:]...)
 	}
 	return len(p), nil
 }

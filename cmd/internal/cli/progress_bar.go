@@ -118,10 +118,8 @@ func (p *Progress) UpdateItems(i ItemProgress) {
 		return
 	}
 	a := i.amounts()
-	if a.total > 0 && a.done >= a.total { // the total is an estimate, and a full bar would be final
-		p.bar.ChangeMax64(a.done + 1)
-	} else if a.total > 0 {
-		p.bar.ChangeMax64(a.total)
+	if a.total > 0 {
+		p.bar.ChangeMax64(max(a.total, a.done+1)) // the total is an estimate, and a full bar would be final
 	}
 	p.bar.Describe(p.description + ": " + Thousands(i.Items) + " items, " + i.rate(time.Since(p.begun)))
 	_ = p.bar.Set64(a.done)

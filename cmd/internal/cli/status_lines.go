@@ -68,13 +68,13 @@ func (b *StatusLines) Write(p []byte) (int, error) {
 		return b.w.Write(p)
 	}
 	b.partial = append(b.partial, p...)
-	completeLines := bytes.LastIndexByte(b.partial, '\n') + 1 // length in bytes
-	if completeLines == 0 {
+	completeLen := bytes.LastIndexByte(b.partial, '\n') + 1
+	if completeLen == 0 {
 		return len(p), nil
 	}
 	b.erase()
-	_, err := b.w.Write(b.partial[:completeLines])
-	b.partial = append([]byte(nil), b.partial[completeLines:]...)
+	_, err := b.w.Write(b.partial[:completeLen])
+	b.partial = append([]byte(nil), b.partial[completeLen:]...)
 	b.draw()
 	if err != nil {
 		return 0, err

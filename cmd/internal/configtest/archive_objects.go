@@ -33,12 +33,12 @@ func (o *outcome) objects(ctx context.Context, x expectation) (out entries, err 
 		if err != nil {
 			return out, err
 		}
-		v := o.changeValues(changes)
-		if len(v.list) == 1 {
-			out.add(object.info.Name, v.list[0].value)
-		} else {
-			out.add(object.info.Name, v.value())
+		values := o.changeValues(changes)
+		contents := values.value()
+		if len(values.list) == 1 { // an expectation has the single change without a list around it
+			contents = values.list[0].value
 		}
+		out.add(object.info.Name, contents)
 	}
 	return out, nil
 }
@@ -103,24 +103,24 @@ func (one singleObject) List(context.Context, string) iter.Seq2[archive.Info, er
 // changeValues converts the changes of an archive.
 func (o *outcome) changeValues(changes []archive.Entry) (out entries) {
 	for _, e := range changes {
-		line := plainJSON(e.Line)
-		kind, _ := line.Get("kind")
+		fields := plainJSON(e.Line) // those of a projection, unless the entry has a change
+		kind, _ := fields.Get("kind")
 		isTTL := kind.Equal(item.StringValue(string(archive.TTLDelete)))
 		if c := e.Change; c != nil {
 			isTTL = c.TTLDelete()
-			line = object(entry{"op", item.StringValue(c.Op.String())}, entry{"table", item.StringValue(c.Table)},
+			fields = object(entry{"op", item.StringValue(c.Op.String())}, entry{"table", item.StringValue(c.Table)},
 				entry{"keys", c.Keys.Value()}, entry{"old", c.Old.Value()}, entry{"new", c.New.Value()})
 		}
-		v := entriesOf(pick(line, []string{"op"}))
+		v := entriesOf(pick(fields, []string{"op"}))
 		if isTTL {
 			v.add("ttl", item.BoolValue(true))
 		}
 		if len(o.cfg.Source.Tables) > 1 {
-			v.list = append(v.list, entriesOf(pick(line, []string{"table"})).list...)
+			v.list = append(v.list, entriesOf(pick(fields, []string{"table"})).list...)
 		}
-		images := pick(line, []string{"old", "new"}) // they have the keys
+		images := pick(fields, []string{"old", "new"}) // they have the keys
 		if images.Len() == 0 {
-			images = pick(line, []string{"keys"})
+			images = pick(fields, []string{"keys"})
 		}
 		v.list = append(v.list, entriesOf(images).list...)
 		out.add("", canonicalNumbers(v.value()))

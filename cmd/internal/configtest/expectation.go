@@ -220,13 +220,14 @@ func (s *section) element(f *yamlbind.File, at *fileValue) item.Value {
 	}
 	problemsBefore := len(f.Problems)
 	v := s.notation.parseFollowed(f, at)
-	switch {
-	case len(f.Problems) > problemsBefore:
+	if len(f.Problems) > problemsBefore {
 		return v
-	case v.Kind() != item.KindM:
+	}
+	if v.Kind() != item.KindM {
 		f.Fail(at, "", "wants a mapping, not %s", f.Describe(at.Node))
 		return v
-	case s.fields != nil:
+	}
+	if s.fields != nil {
 		knownMembers(f, at, s.fields)
 	}
 	if s.required != "" {

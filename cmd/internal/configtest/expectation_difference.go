@@ -69,8 +69,9 @@ func (p *pairing) isComplete() bool {
 func (p *pairing) pair(same func(w, g item.Value) bool) {
 	for i, w := range p.want.list {
 		for j, g := range p.got.list {
-			isSame := (!p.want.named || g.name == w.name) && same(w.value, g.value)
-			if p.partners[i] < 0 && isSame && !slices.Contains(p.partners, j) {
+			areFree := p.partners[i] < 0 && !slices.Contains(p.partners, j)
+			hasName := !p.want.named || g.name == w.name
+			if areFree && hasName && same(w.value, g.value) {
 				p.partners[i] = j
 			}
 		}

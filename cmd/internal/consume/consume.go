@@ -121,7 +121,7 @@ func (o *options) checkFlags(cfg *config.Config) error {
 		return fmt.Errorf(
 			"%s:%d: source.kinesis: consume reads the table's own stream: remove source.kinesis, or let a Lambda read it",
 			cfg.File, cfg.Source.Line)
-	case o.healthAddress != "" && strings.Trim(o.healthAddress, "0123456789") == "":
+	case o.healthAddress != "" && strings.Trim(o.healthAddress, "0123456789") == "": // a port alone
 		return cli.Usagef("--health %s is not an address: write 127.0.0.1:%s", o.healthAddress, o.healthAddress)
 	case o.stopTimeout <= 0:
 		return cli.Usagef("--stop-timeout is a duration, such as 25s")
@@ -144,8 +144,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 		return err
 	}
 	err = o.openAndRun(ctx, cfg, s)
+	wasInterrupted := err != nil && ctx.Err() != nil
 	_, hasCode := errors.AsType[*cli.ExitError](err)
-	if err != nil && !hasCode && ctx.Err() != nil {
+	if wasInterrupted && !hasCode {
 		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
 	}
 	return err
@@ -164,7 +165,7 @@ func (o *options) openAndRun(ctx context.Context, cfg *config.Config, s cli.Stre
 	var emf io.Writer
 	if o.Live && cfg.Metrics == config.MetricsEMF {
 		emf, s.Out = s.Out, log // stdout has only EMF documents, so the summary goes to stderr
-		statusLines = nil
+		statusLines = nil       // on a terminal, the documents would appear in the block
 	}
 	if o.healthAddress != "off" && cfg.Metrics != config.MetricsNone {
 		o.metricsExporter = prometheus.New()
@@ -194,7 +195,7 @@ func (o *options) openAndRun(ctx context.Context, cfg *config.Config, s cli.Stre
 	var noEntity atomic.Int64
 	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
 		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(),
-			sinks.WithStopTimeout(o.stopTimeout), sinks.SourceWasRead(res.readBefore), sinks.CountNoEntity(&noEntity))
+			sinks.WithStopTimeout(o.stopTimeout), sinks.SourceWasRead(res.priorReadText), sinks.CountNoEntity(&noEntity))
 	})
 	if err != nil {
 		return o.Hint(err)

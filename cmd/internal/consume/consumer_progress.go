@@ -24,10 +24,11 @@ type progress struct {
 // head returns the text that both the line and the block begin with.
 func (p progress) head() string {
 	read, pending := readAndPending(p.Ledger)
-	lag := time.Duration(*cmp.Or(p.Lag, new(0.0)) * float64(time.Second))
+	unknown := new(0.0) // an unknown number is shown as 0
+	lag := time.Duration(*cmp.Or(p.Lag, unknown) * float64(time.Second))
 	text := fmt.Sprintf("%s read, %s a second, %s pending, %s behind; %s", cli.Count(read, "record"),
-		rateText(*cmp.Or(p.ReadRate, new(0.0))),
-		cli.Thousands(pending), lag.Round(time.Second), cli.Count(len(p.Shards), "shard"))
+		rateText(*cmp.Or(p.ReadRate, unknown)), cli.Thousands(pending), lag.Round(time.Second),
+		cli.Count(len(p.Shards), "shard"))
 	behind, stopped := 0, 0
 	for _, s := range p.Shards {
 		if s.Behind {

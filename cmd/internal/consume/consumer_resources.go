@@ -31,11 +31,10 @@ type resources struct {
 	gaps   state.Gaps
 	stores *target.Stores
 
-	state      state.Store
-	readBefore string // the leases prove earlier reads: the error for an empty state; "": no proof
+	state         state.Store
+	priorReadText string // error text for an empty state, from [stream.PriorReadText]; "": the leases prove no reads
 
 	target.Closers
-	announcing sync.WaitGroup
 }
 
 // openResources opens the resources of a consumer, and prints to w what it opens.
@@ -104,14 +103,15 @@ func (o *options) checkViewType(
 // announceAccount prints the account in the background, so that a slow STS does not delay the start.
 func (r *resources) announceAccount(ctx context.Context, sdk awssdk.Config, w io.Writer) {
 	ctx, stop := context.WithCancel(ctx)
-	r.announcing.Go(func() {
+	var announcing sync.WaitGroup
+	announcing.Go(func() {
 		if account := target.AccountID(ctx, sdk); ctx.Err() == nil {
 			fmt.Fprintf(w, "account %s, Region %s\n", account, sdk.Region)
 		}
 	})
 	r.OnClose(func() error {
 		stop()
-		r.announcing.Wait()
+		announcing.Wait()
 		return nil
 	})
 }
@@ -160,7 +160,7 @@ func (r *resources) openLeaseFile(ctx context.Context, cfg *config.Config, path 
 	r.table, r.gaps = table, table
 	r.OnClose(table.Close)
 	snapshot, err := table.Read(ctx)
-	r.readBefore = stream.PriorReadText(snapshot, filepath.Clean(path))
+	r.priorReadText = stream.PriorReadText(snapshot, filepath.Clean(path))
 	return err
 }
 
@@ -174,18 +174,18 @@ func (r *resources) openLeaseTable(
 	if err != nil {
 		return err
 	}
-	read := func(ctx context.Context) (leases.Snapshot, error) {
-		return startStep(ctx, &o.start, "reading the lease table", func() (leases.Snapshot, error) { return table.Read(ctx) })
-	}
 	if _, err := startStep(ctx, &o.start, "claiming the lease table",
 		func() (struct{}, error) { return struct{}{}, table.Claim(ctx) }); err != nil {
 		return err
+	}
+	read := func(ctx context.Context) (leases.Snapshot, error) {
+		return startStep(ctx, &o.start, "reading the lease table", func() (leases.Snapshot, error) { return table.Read(ctx) })
 	}
 	snapshot, err := read(ctx)
 	if err != nil {
 		return err
 	}
-	r.readBefore = stream.PriorReadText(snapshot, "table "+cfg.Leases.Table.Name)
+	r.priorReadText = stream.PriorReadText(snapshot, "table "+cfg.Leases.Table.Name)
 	r.table, r.gaps = table, r.state
 	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name,
 		table.Format(), stream.LeaseDuration(cfg))
@@ -199,9 +199,7 @@ const restTime = 12 * time.Second
 // refuseRunningApplication returns an error if another application still renews leases of the table, because two
 // running applications would take the same shards from each other. If the table has leases of another application, it
 // waits for restTime to find out.
-func refuseRunningApplication(
-	ctx context.Context, read func(context.Context) (leases.Snapshot, error), w io.Writer,
-) error {
+func refuseRunningApplication(ctx context.Context, read stream.LeaseReader, w io.Writer) error {
 	before, err := read(ctx)
 	if err != nil || len(before.Foreign()) == 0 {
 		return err

@@ -170,10 +170,9 @@ func (c *consumerRun) healthFacts(context.Context) (health.Facts, error) {
 		f.Unbegun += n
 	}
 	ledger := c.pipeline.Ledger()
-	f.Read, f.Pending = readAndPending(ledger)
+	read, pending := readAndPending(ledger)
+	f.Read, f.Finished, f.Pending = read, read-pending, max(pending, st.Member.Pending)
 	f.Slowest = slowestSink(ledger)
-	f.Finished = f.Read - f.Pending
-	f.Pending = max(f.Pending, st.Member.Pending)
 	return f, nil
 }
 
@@ -243,16 +242,20 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case len(stopped) > 0:
 		first := slices.Min(slices.Collect(maps.Keys(stopped)))
-		others := ""
-		switch n := len(stopped) - 1; {
-		case n == 1:
-			others = ", and so is another one"
-		case n > 1:
-			others = fmt.Sprintf(", and so are %s others", cli.Thousands(int64(n)))
-		}
 		return cli.WithExitCode(cli.ExitUnhealthy, fmt.Errorf(
-			"shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first], others,
-			c.o.CommandLine(c.cfg)))
+			"shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first],
+			othersText(len(stopped)-1), c.o.CommandLine(c.cfg)))
 	}
 	return nil
+}
+
+// othersText describes n more stopped shards.
+func othersText(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return ", and so is another one"
+	}
+	return fmt.Sprintf(", and so are %s others", cli.Thousands(int64(n)))
 }

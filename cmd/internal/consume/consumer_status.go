@@ -78,18 +78,18 @@ func (c *consumerRun) status(st coordinator.Status, ledger pipeline.Ledger, held
 
 // newProcess returns a status that has only the fields about the consumer and its shards.
 func newProcess(st coordinator.Status, held []pipeline.HeldBack) *fleet.Process {
-	c := &fleet.Process{
+	process := &fleet.Process{
 		Worker: st.Member.ID, Name: st.Member.Name, Lists: st.IsLeader, Consumers: st.LiveConsumers,
 		CallsAMonth: st.Member.CallsPerMonth,
 		Shards:      []fleet.ProcessShard{}, HeldBack: heldBackShards(held, st), Sinks: []fleet.ProcessSink{},
 	}
 	for _, p := range st.Partitions {
-		c.Shards = append(c.Shards, fleet.ProcessShard{
+		process.Shards = append(process.Shards, fleet.ProcessShard{
 			Shard: p.Shard, Stream: p.Stream, Checkpoint: p.Checkpoint, Behind: p.Behind, Pending: p.Pending,
 			LastRead: cli.OptionalTime(p.LastDelivered), LastDone: cli.OptionalTime(p.LastAcked), Failures: p.Failures,
 			Failing: cli.OptionalTime(p.FailingSince), Error: p.Error, Full: p.Paused, Draining: p.Draining,
 			Stopped: p.StopReason,
 		})
 	}
-	return c
+	return process
 }

@@ -53,7 +53,7 @@ func (j *repairJob) run(ctx context.Context, due []state.NotedGap) (err error) {
 	}
 	isStopped := func(g state.NotedGap) bool { return gaps.CheckStopped([]state.NotedGap{g}, snapshot, "") != nil }
 	repairable := slices.DeleteFunc(slices.Clone(due), isStopped)
-	if len(repairable) == 0 {
+	if len(repairable) == 0 { // the reading is stopped at all gaps: the error says so
 		return gaps.CheckStopped(due, snapshot, j.options.CommandLine(j.cfg))
 	}
 	check := func(ctx context.Context) error { return j.check(ctx, repairable) }

@@ -53,7 +53,7 @@ type rateValues struct {
 
 // measure adds the counts of the ledger l, which was read at the time now. Only one goroutine may call it.
 func (r *rates) measure(now time.Time, l pipeline.Ledger) {
-	isFirst := len(r.read.samples) == 0
+	hasSample := len(r.read.samples) > 0 // a rate needs two samples
 	next := rateValues{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)),
 		letters: l.DeadLetterCount(), lastLetter: r.current.lastLetter}
 	if next.letters > r.current.letters {
@@ -70,7 +70,7 @@ func (r *rates) measure(now time.Time, l pipeline.Ledger) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.current, r.measured = next, !isFirst
+	r.current, r.measured = next, hasSample
 }
 
 // latest returns the current rates. It returns false until two measures have been made.

@@ -62,7 +62,7 @@ func (c idleChanges) add(keys item.Image, cost dynamo.Cost) {
 		isIdle := cost.WriteUnits == 0
 		if isIdle {
 			p.reads[prefixOf(v)] += cost.ReadUnits
-		} else if len(p.written) <= maxPrefixes {
+		} else if len(p.written) <= maxPrefixes { // more than maxPrefixes fit into no filter
 			p.written[prefixOf(v)] = true
 		}
 	}

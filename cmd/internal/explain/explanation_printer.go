@@ -72,7 +72,7 @@ func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanat
 				}
 				continue
 			}
-			e := errs[0]
+			e := errs[0] // the errors are in the order of the records
 			errs = errs[1:]
 			c := record.Change{Key: e.Key, Keys: e.Keys, Sequence: e.Sequence}
 			if p.Selects(&c) && !yield(p.explainUndecodable(before, e)) {

@@ -56,7 +56,8 @@ func (o *statusOptions) countLetters(ctx context.Context, shared *sharedStores) 
 // so far are enough.
 func (l *Letters) setUnknown(ctx context.Context, lettersErr, keysErr error) {
 	timedOut := lettersErr != nil && ctx.Err() != nil
-	if errors.Is(lettersErr, errMaxLetters) || timedOut && len(l.Sinks) > 0 {
+	isEnough := errors.Is(lettersErr, errMaxLetters) || timedOut && len(l.Sinks) > 0
+	if isEnough {
 		l.Truncated, lettersErr = true, nil
 	}
 	if err := errors.Join(lettersErr, keysErr); err != nil {

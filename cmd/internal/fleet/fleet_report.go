@@ -227,17 +227,18 @@ func (r *Report) addShards(obs *Observation) (unread bool) {
 			"restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Reason)
 	}
-	stuck := make(map[string]bool) // stopped shards, the shards that wait for one, and the streams of both
+	// A shard is stuck if it is stopped, or waits for a stuck shard. A stream is stuck if one of its shards is.
+	stuckShards, stuckStreams := make(map[string]bool), make(map[string]bool)
 	for _, n := range t.sorted() {
 		s := r.newShard(obs, t, n)
 		r.Shards = append(r.Shards, s)
 
-		followsStuck := stuck[obs.unreadBefore[n.stream]] ||
-			slices.ContainsFunc(s.Parents, func(parent string) bool { return stuck[parent] })
+		followsStuck := stuckStreams[obs.unreadBefore[n.stream]] ||
+			slices.ContainsFunc(s.Parents, func(parent string) bool { return stuckShards[parent] })
 		isStuck := s.State == Stopped || s.State == Waiting && followsStuck
 		switch {
 		case isStuck:
-			stuck[s.ID], stuck[n.stream] = true, true
+			stuckShards[s.ID], stuckStreams[n.stream] = true, true
 		case s.State != Done:
 			unread = true
 		}

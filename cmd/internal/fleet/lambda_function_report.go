@@ -39,7 +39,7 @@ func (r *Report) addUnreadStreams(obs *Observation) {
 		return // without mappings, the sources of the functions are unknown
 	}
 	for _, source := range obs.requiredStreams() {
-		isReader := func(f Function) bool { return slices.ContainsFunc(f.Mappings, source.isOf) }
+		isReader := func(f Function) bool { return slices.ContainsFunc(f.Mappings, source.isReadBy) }
 		if !slices.ContainsFunc(obs.Functions, isReader) {
 			r.addProblem(NoConsumers, source.name,
 				"name the function that reads it with --function, too, or create its event source mapping",
@@ -66,16 +66,16 @@ func (r *Report) addMappingProblems(f *Function) {
 
 // requiredStream is a stream that functions must read.
 type requiredStream struct {
-	name string
-	isOf func(Mapping) bool // reports whether a mapping reads the stream
+	name     string
+	isReadBy func(Mapping) bool
 }
 
 func (obs *Observation) requiredStreams() (all []requiredStream) {
 	if obs.Kinesis != "" {
-		return []requiredStream{{name: obs.Kinesis, isOf: func(m Mapping) bool { return m.Source == obs.Kinesis }}}
+		return []requiredStream{{name: obs.Kinesis, isReadBy: func(m Mapping) bool { return m.Source == obs.Kinesis }}}
 	}
 	for _, table := range obs.Tables {
-		all = append(all, requiredStream{name: "the stream of the table " + table, isOf: func(m Mapping) bool {
+		all = append(all, requiredStream{name: "the stream of the table " + table, isReadBy: func(m Mapping) bool {
 			return strings.Contains(m.Source, ":table/"+table+"/stream/")
 		}})
 	}

@@ -27,7 +27,7 @@ import (
 // sharedStores are the open stores that consumers share, for a command that inspects or changes them.
 type sharedStores struct {
 	cfg         *config.Config
-	readLeases  func(context.Context) (leases.Snapshot, error)
+	readLeases  stream.LeaseReader
 	table       leases.Table                    // nil if leases are only read
 	openStreams func() (shardreader.API, error) // nil if the command does not read the stream
 	readGaps    func(context.Context) ([]state.NotedGap, error)
@@ -205,7 +205,7 @@ func (shared *sharedStores) openStateBesideFile(ctx context.Context, t *target.F
 	if err != nil {
 		return err
 	}
-	stateOnly := &sharedStores{cfg: shared.cfg}
+	stateOnly := &sharedStores{cfg: shared.cfg} // the gaps of shared are in the lease file, so only withState is taken
 	shared.OnClose(stateOnly.Close)
 	err = stateOnly.openState(ctx, t, sdk, w)
 	shared.withState = stateOnly.withState

@@ -94,7 +94,7 @@ func (l *Letters) QueuedText() string {
 }
 
 // Sum returns the sum of counts.
-func Sum(counts map[string]int) (sum int) {
+func Sum[N int | int64](counts map[string]N) (sum N) {
 	for _, n := range counts {
 		sum += n
 	}

@@ -292,7 +292,7 @@ func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *
 		obs.HeldBack, err = store.HeldBack(ctx)
 		return err
 	})
-	if obs.Leases, err = read(ctx); err != nil {
+	if obs.Leases, err = read(ctx); err != nil { // again, because listing takes seconds
 		return err
 	}
 	switch {
@@ -312,8 +312,7 @@ const watchPause = 500 * time.Millisecond
 // maxSilence. It returns the last snapshot, and the silent consumers: those without a new heartbeat. silent maps the id
 // of each silent consumer to the time for which it was watched.
 func watchHeartbeats(
-	ctx context.Context, read func(context.Context) (leases.Snapshot, error), snapshot leases.Snapshot,
-	maxSilence time.Duration,
+	ctx context.Context, read stream.LeaseReader, snapshot leases.Snapshot, maxSilence time.Duration,
 ) (_ leases.Snapshot, silent map[string]time.Duration, err error) {
 	start, firstHeartbeats := time.Now(), snapshot.Heartbeats()
 	for {

@@ -62,8 +62,7 @@ func (d *draft) write() string {
 		table = placeholderTable
 	}
 	source := "table: " + yamlScalar(table)
-	ttl := d.ttl()
-	if ttl != "" {
+	if ttl := d.ttl(); ttl != "" {
 		source += ", ttl_attribute: " + yamlScalar(ttl)
 	}
 	d.line("source: {%s}", source)

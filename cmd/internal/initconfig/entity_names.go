@@ -21,14 +21,15 @@ func nameEntities(entities []*draftEntity) {
 
 // freeName returns a name that is not taken. It makes the name from the last fixed texts in the patterns of the keys.
 func (k *draftEntity) freeName(taken map[string]bool) string {
-	partitionText, sortText, sortKeyVaries := pascal(k.key[0].lastText()), "", true
+	partitionText, sortText, hasFixedSortKey := pascal(k.key[0].lastText()), "", false
 	if len(k.key) > 1 {
 		sortText = pascal(k.key[1].lastText())
-		sortKeyVaries = slices.ContainsFunc(k.key[1].tokens, func(t token) bool { return t.text == "" })
+		isName := func(t token) bool { return t.text == "" }
+		hasFixedSortKey = sortText != "" && !slices.ContainsFunc(k.key[1].tokens, isName)
 	}
 	base := cmp.Or(sortText, partitionText, "Item")
 	name := base
-	if partitionText != "" && !sortKeyVaries {
+	if partitionText != "" && hasFixedSortKey { // such as META, which says less than the partition key
 		name = partitionText
 		if taken[name] {
 			name += sortText

@@ -170,6 +170,7 @@ func findEntities(items []item.Image, keys []string) (entities, omitted []*draft
 	slices.SortStableFunc(entities, mostItemsFirst)
 	n := min(len(entities), maxEntities)
 	entities, omitted = entities[:n], entities[n:]
+	// The patterns with the most texts come first: if two entities overlap, the later one is marked.
 	slices.SortStableFunc(entities, func(a, b *draftEntity) int { return cmp.Compare(b.textCount(), a.textCount()) })
 	nameEntities(entities)
 	for i, k := range entities {

@@ -33,10 +33,8 @@ func functionLag(r *fleet.Report) total {
 	var worst *fleet.Function
 	for i := range r.Functions {
 		f := &r.Functions[i]
-		if f.IteratorAge == nil {
-			continue
-		}
-		if worst == nil || *f.IteratorAge > *worst.IteratorAge {
+		isWorst := f.IteratorAge != nil && (worst == nil || *f.IteratorAge > *worst.IteratorAge)
+		if isWorst {
 			worst = f
 		}
 	}

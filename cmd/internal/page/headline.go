@@ -70,17 +70,17 @@ func listedProblems(problems []problem) (list []problem) {
 	for _, p := range problems {
 		total[p.Kind]++
 	}
-	listed := make(map[fleet.ProblemKind]int)
+	seen := make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
 		if len(list) == maxProblems {
 			break
 		}
-		hasAlike := p.Kind != "" && total[p.Kind] > maxAlike
-		listed[p.Kind]++
+		seen[p.Kind]++
 		switch {
-		case hasAlike && listed[p.Kind] > maxAlike:
+		case p.Kind == "" || total[p.Kind] <= maxAlike: // all problems of this kind are listed
+		case seen[p.Kind] > maxAlike:
 			continue
-		case hasAlike && listed[p.Kind] == maxAlike:
+		case seen[p.Kind] == maxAlike:
 			p.More = "and " + formatCount(total[p.Kind]-maxAlike) + " more like this"
 		}
 		list = append(list, p)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -42,18 +43,13 @@ func sourceLedger(l pipeline.SourceLedger) *table {
 }
 
 func sinkLedgers(ledgers map[string]pipeline.SinkLedger) *table {
-	t := newTable("Deliveries to sinks, since this process started", "Sink", "#Routed", "#Written",
-		"#Superseded", "#No effect",
-		"#Coalesced", "#Suppressed", "#Dead letters", "#Quarantined", "#Revoked", "#Pending")
+	t := newTable("Deliveries to sinks, since this process started", "Sink", "#Routed", "#Written", "#Superseded",
+		"#No effect", "#Coalesced", "#Suppressed", "#Dead letters", "#Quarantined", "#Revoked", "#Pending")
 	for _, sink := range slices.Sorted(maps.Keys(ledgers)) {
 		k := ledgers[sink]
-		var noEffect int64
-		for _, n := range k.NoEffect {
-			noEffect += n
-		}
 		row := []cell{{Text: sink}}
-		for _, n := range []int64{k.Routed, k.Written, k.Superseded, noEffect, k.Coalesced, k.Suppressed, k.DeadLettered,
-			k.Quarantined, k.Revoked, k.Pending} {
+		for _, n := range []int64{k.Routed, k.Written, k.Superseded, fleet.Sum(k.NoEffect), k.Coalesced, k.Suppressed,
+			k.DeadLettered, k.Quarantined, k.Revoked, k.Pending} {
 			row = append(row, dimIfZeroCell(n))
 		}
 		t.Rows = append(t.Rows, row)

@@ -90,17 +90,14 @@ func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 func lineageBlocks(r *fleet.Report) (blocks []block) {
 	folds := 0 // of all streams
 	for _, stream := range r.AllStreams() {
-		var lineage []block
-		lineage, folds = streamLineage(r, stream, folds)
-		blocks = append(blocks, lineage...)
+		blocks = append(blocks, streamLineage(r, stream, &folds)...)
 	}
 	return blocks
 }
 
 // streamLineage returns the lineage of a stream: its shards as a tree, in folds. It leaves out the shards that are read
-// to their end. foldsBefore is the number of folds of the earlier streams. The result folds also counts the folds of
-// this stream.
-func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int) (blocks []block, folds int) {
+// to their end. It adds the number of its folds to folds, which counts those of all streams.
+func streamLineage(r *fleet.Report, stream fleet.StreamListing, folds *int) []block {
 	var shards []*fleet.Shard
 	states := make(fleet.StateCounts)
 	for i := range r.Shards {
@@ -117,33 +114,30 @@ func streamLineage(r *fleet.Report, stream fleet.StreamListing, foldsBefore int)
 	if stream.Status != "" {
 		head += ", " + strings.ToLower(string(stream.Status))
 	}
-	blocks = []block{{Scope: allConsumers, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
+	blocks := []block{{Scope: allConsumers, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
 	if stream.Error != "" {
 		blocks = append(blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
 	}
-	lineage, folds := lineageFolds(r, shards, foldsBefore)
-	return append(blocks, lineage...), folds
+	return append(blocks, lineageFolds(r, shards, folds)...)
 }
 
-// lineageFolds returns the shards of a stream in folds, up to maxFolds of all streams. foldsBefore and folds are those
-// of [streamLineage].
-func lineageFolds(r *fleet.Report, shards []*fleet.Shard, foldsBefore int) (blocks []block, folds int) {
-	folds = foldsBefore
+// lineageFolds returns the shards of a stream in folds, until folds is maxFolds. folds is that of [streamLineage].
+func lineageFolds(r *fleet.Report, shards []*fleet.Shard, folds *int) (blocks []block) {
 	depths := make(fleet.Lineage)
 	for from := 0; from < len(shards); from += foldSize {
-		if folds == maxFolds {
+		if *folds == maxFolds {
 			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", formatCount(len(shards)-from), r.Flags)
-			return append(blocks, block{Text: text, Tone: dim}), folds
+			return append(blocks, block{Text: text, Tone: dim})
 		}
-		folds++
+		*folds++
 		shown := shards[from:min(from+foldSize, len(shards))]
 		span := fmt.Sprintf(", shards %s to %s", formatCount(from+1), formatCount(from+len(shown)))
 		title := "Lineage" + cli.Choose(len(shards) > foldSize, span, "") + ": "
 		b := lineageFold(r, shown, depths, title)
-		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", folds)
+		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", *folds)
 		blocks = append(blocks, b)
 	}
-	return blocks, folds
+	return blocks
 }
 
 // lineageFold returns a fold of shards. It adds them to depths, which has the shards of the folds before.

@@ -95,8 +95,9 @@ func (o *options) costOf(ctx context.Context, s cli.Streams, cfg *config.Config,
 		c.Sinks = append(c.Sinks, sinkCost{Sink: name})
 	}
 	undecodable, err := c.addSample(ctx, reader, planner)
+	tableFailed := err != nil && c.Table != nil && ctx.Err() == nil
 	switch {
-	case err != nil && c.Table != nil && ctx.Err() == nil: // the plan is printed without the cost
+	case tableFailed: // the plan is printed without the cost
 		c.Sinks, c.Unknown = []sinkCost{}, unknownCost(fmt.Errorf("the sample cannot be read: %w", err))
 		return c, nil
 	case err != nil:
@@ -182,10 +183,7 @@ func (c *cost) scale(total int64, reader *sampleReader) error {
 		}
 	}
 	c.Items = max(total, c.Sampled)
-	factor := 1.0
-	if c.Sampled > 0 {
-		factor = float64(c.Items) / float64(c.Sampled)
-	}
+	factor := float64(c.Items) / float64(max(c.Sampled, 1)) // without a sample, the costs are 0
 	for i := range c.Sinks {
 		s := &c.Sinks[i]
 		s.Items, s.Entries = int64(float64(s.Items)*factor), int64(float64(s.Entries)*factor)

@@ -31,7 +31,8 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 		backfill = target.BackfillCommand(flags, c.Sink, "--export PATH --keys PK,SK")
 	}
 	p.Todo, p.Command = nextStep(c, flags, backfill)
-	if p.Todo == "" && c.CanBeFilled && c.Birth.Begun && c.Birth.Run == "" && isLive {
+	beganWithoutBackfill := c.Birth.Begun && c.Birth.Run == ""
+	if p.Todo == "" && c.CanBeFilled && beganWithoutBackfill && isLive {
 		p.Note = "it holds what changed since its first start at " + c.Birth.Made.Format(time.RFC3339) +
 			"; earlier items that did not change since are only in it after `" + backfill + "`"
 	}

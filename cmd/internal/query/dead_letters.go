@@ -238,10 +238,11 @@ func quarantinedKeys(box letterBox) ([]quarantinedKey, error) {
 	for _, m := range marks {
 		k := withLetters[keyOfSink{m.Sink, m.Key}]
 		ofEverySink := withLetters[keyOfSink{"", m.Key}]
+		everySinkIsFirst := k.Letters == 0 || ofEverySink.Letters > 0 && ofEverySink.version.Compare(k.version) < 0
 		switch {
 		case k.Letters+ofEverySink.Letters == 0:
 			k.Key = item.Key(box.mask.Text(string(m.Key)))
-		case k.Letters == 0, ofEverySink.Letters > 0 && ofEverySink.version.Compare(k.version) < 0:
+		case everySinkIsFirst:
 			k.Key, k.Class, k.Error = ofEverySink.Key, ofEverySink.Class, ofEverySink.Error
 		}
 		k.Letters += ofEverySink.Letters

@@ -165,15 +165,15 @@ func cutKeys(between string) (low, high string, isValid bool) {
 // makes a cursor after the last row. A partition without Keys has no cursor, so --after cannot continue the read.
 func (q viewQuery) readRows(ctx context.Context, t viewTable) (iter.Seq2[view.Row, error], view.Partition, error) {
 	partition := view.Partition{Table: t.Table}
-	all := view.Query{PKPrefix: q.pkPrefix, SKPrefix: q.beginsWith, Reverse: q.reverse}
+	query := view.Query{PKPrefix: q.pkPrefix, SKPrefix: q.beginsWith, Reverse: q.reverse}
 	switch {
 	case q.between != "" && t.SK == "":
 		return nil, partition, cli.Usagef("--between: the table %s has no sort key", t.Name)
 	case q.after != "" && (q.pk == "" || t.SK == ""):
 		return nil, partition, cli.Usagef("--after continues a partition of a table with a sort key: name it with --pk")
 	case q.pk == "":
-		return t.reader.Rows(ctx, t.Table, all), partition, nil
-	case !strings.HasPrefix(q.pk, q.pkPrefix):
+		return t.reader.Rows(ctx, t.Table, query), partition, nil
+	case !strings.HasPrefix(q.pk, q.pkPrefix): // --pk and --pk-prefix select different rows
 		return func(func(view.Row, error) bool) {}, partition, nil
 	}
 	keys, err := q.partitionKeys(t)
@@ -184,8 +184,8 @@ func (q viewQuery) readRows(ctx context.Context, t viewTable) (iter.Seq2[view.Ro
 		partition.Keys = keys
 	}
 	if len(keys) == 1 && q.after == "" {
-		all.PK, all.From, all.To = keys[0], q.from, q.to
-		return t.reader.Rows(ctx, t.Table, all), partition, nil
+		query.PK, query.From, query.To = keys[0], q.from, q.to
+		return t.reader.Rows(ctx, t.Table, query), partition, nil
 	}
 	read := view.PartitionQuery{SKPrefix: q.beginsWith, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
 	if q.limit > 0 {

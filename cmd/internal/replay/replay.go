@@ -164,7 +164,8 @@ func (o *options) replay(
 	}
 	sum, err := o.runPipeline(ctx, cfg, p, in, bar)
 	err = cmp.Or(err, auto.Finish(ctx))
-	if o.rebuild && err == nil && !sum.Interrupted && in.Broken == nil {
+	isComplete := err == nil && !sum.Interrupted && in.Broken == nil
+	if o.rebuild && isComplete {
 		err = finishRebuild(ctx, cfg, stores, sum.Records)
 	}
 	sum.NoEntity = noEntity.Load()

@@ -104,13 +104,14 @@ func parseLine(line []byte) (item.Image, error) {
 	if json.Unmarshal(line, &export) != nil {
 		return item.Parse(line)
 	}
+	isIncremental := export.Metadata != nil && export.Keys != nil
 	startsWithItem := bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)) // json also takes "item" for it
 	switch {
-	case export.Metadata != nil && export.Keys != nil && export.NewImage != nil:
+	case isIncremental && export.NewImage != nil:
 		return item.Parse(export.NewImage)
-	case export.Metadata != nil && export.Keys != nil && export.OldImage != nil: // a deletion
+	case isIncremental && export.OldImage != nil: // a deletion
 		return item.Parse(export.OldImage)
-	case export.Metadata != nil && export.Keys != nil: // a deletion in an export without old images
+	case isIncremental: // a deletion in an export without old images
 		return item.Parse(export.Keys)
 	case export.Item != nil && startsWithItem:
 		if m, err := item.Parse(export.Item); err == nil {

@@ -184,11 +184,12 @@ type partReader struct {
 
 // read reads the next page of the part whose turn it is. It returns nil at the end of all parts.
 func (r *partReader) read(ctx context.Context) (*record.Page, error) {
-	for ; ; r.turn++ {
+	for {
 		if err := r.openParts(ctx); err != nil || len(r.open) == 0 {
 			return nil, err
 		}
 		i := r.turn % len(r.open)
+		r.turn++
 		page, err := r.open[i].Read(ctx)
 		switch {
 		case pipeline.IsEnd(err):
@@ -197,7 +198,6 @@ func (r *partReader) read(ctx context.Context) (*record.Page, error) {
 		case err != nil:
 			return nil, err
 		default:
-			r.turn++
 			return page.Decoded()
 		}
 	}

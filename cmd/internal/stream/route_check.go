@@ -10,7 +10,6 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/shardreader/leases"
 	"github.com/tablewake/tablewake/sinks"
 )
 
@@ -18,8 +17,7 @@ import (
 // consumer acknowledges are missing in the sinks that it lacks. CheckRoutes watches the heartbeats for the time
 // silence, and prints to w that it waits. A consumer without a heartbeat in that time is not live.
 func CheckRoutes(
-	ctx context.Context, read func(context.Context) (leases.Snapshot, error), silence time.Duration, cfg *config.Config,
-	w io.Writer,
+	ctx context.Context, read LeaseReader, silence time.Duration, cfg *config.Config, w io.Writer,
 ) error {
 	fmt.Fprintf(w, "watching for %s which consumers live, and whether they have the sinks of %s\n", silence, cfg.File)
 	before, err := read(ctx)

@@ -23,13 +23,13 @@ import (
 const CallTimeout = 20 * time.Second
 
 // Open returns a client of the Streams API that decodes records by the settings of cfg. The client has its own pool of
-// connections, for up to calls concurrent calls. It does not retry, because the coordinator of a consumer schedules
+// connections, for up to maxCalls concurrent calls. It does not retry, because the coordinator of a consumer schedules
 // retries.
-func Open(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
+func Open(conf awssdk.Config, cfg *config.Config, maxCalls int) shardreader.API {
 	client := dynamodbstreams.NewFromConfig(conf, func(o *dynamodbstreams.Options) {
 		o.RetryMaxAttempts = 1
 		o.HTTPClient = awshttp.NewBuildableClient().WithTimeout(CallTimeout).WithTransportOptions(func(t *http.Transport) {
-			t.MaxIdleConnsPerHost, t.MaxIdleConns = calls, max(calls, t.MaxIdleConns)
+			t.MaxIdleConnsPerHost, t.MaxIdleConns = maxCalls, max(maxCalls, t.MaxIdleConns)
 		})
 	})
 	return sdk.New(client, sinks.Decoder(cfg))
@@ -74,10 +74,10 @@ type rateLimitedStreams struct {
 }
 
 // OpenRateLimited returns a client of the Streams API for a command that only looks at a stream. Like that of [Open],
-// it has a pool of connections for up to calls concurrent calls. It retries ListStreams and DescribeStream, but not
+// it has a pool of connections for up to maxCalls concurrent calls. It retries ListStreams and DescribeStream, but not
 // GetShardIterator and GetRecords.
-func OpenRateLimited(conf awssdk.Config, cfg *config.Config, calls int) shardreader.API {
-	return &rateLimitedStreams{API: Open(conf, cfg, calls)}
+func OpenRateLimited(conf awssdk.Config, cfg *config.Config, maxCalls int) shardreader.API {
+	return &rateLimitedStreams{API: Open(conf, cfg, maxCalls)}
 }
 
 // describePause is the pause between two DescribeStream calls. It permits 2 calls a second. The account's quota is 10,

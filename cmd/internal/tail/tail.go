@@ -157,16 +157,17 @@ func printNewRecords(
 	})
 	printed, err := p.Print(flushed(out, pages), out)
 	err = cmp.Or(err, out.Flush())
-	isBelowLimit := p.Limit > 0 && printed < p.Limit
+	isEndless := p.Limit == 0
+	isUnfinished := isEndless || printed < p.Limit
 	switch {
-	case ctx.Err() != nil && p.Limit == 0:
+	case ctx.Err() != nil && isEndless: // Ctrl-C is the usual end
 		return nil
-	case ctx.Err() != nil && isBelowLimit:
+	case ctx.Err() != nil && isUnfinished:
 		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	case awserr.IsThrottled(err):
 		return fmt.Errorf("DynamoDB throttles the readers of the stream, and a consumer of it is slowed too: a shard has "+
 			"at most two readers, and one if the table is global; run tail again when others do not read: %w", err)
-	case err == nil && (p.Limit == 0 || isBelowLimit):
+	case err == nil && isUnfinished:
 		fmt.Fprintf(s.Err, "the stream %s is disabled, and read to its end\n", ref.ARN)
 	}
 	return err

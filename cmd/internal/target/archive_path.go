@@ -17,11 +17,11 @@ func (f *Flags) OverlappingPath(s config.Sink, paths []string) string {
 		return ""
 	}
 	bucket := cmp.Or(s.Archive.Bucket, s.Name)
-	own := "s3://" + bucket
+	folder := "s3://" + bucket
 	if !f.Live {
-		own = local.Dir(f.Local).Archive(bucket)
+		folder = local.Dir(f.Local).Archive(bucket)
 	}
-	own = folderPath(own) + s.Archive.Prefix
+	own := folderPath(folder) + s.Archive.Prefix
 	for _, path := range paths {
 		other := folderPath(path)
 		if strings.HasPrefix(other, own) || strings.HasPrefix(own, other) {

@@ -52,16 +52,15 @@ func ReadOwner(dir string) (owner, error) {
 // folder.
 func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	previous, err := ReadOwner(dir)
-	hasOwner := !errors.Is(err, fs.ErrNotExist)
 	switch {
-	case hasOwner && err != nil:
-		return err
-	case hasOwner && !fresh:
-		return previous.check(dir, cfg)
-	case hasOwner:
-		err = emptyFolder(dir)
-	default:
+	case errors.Is(err, fs.ErrNotExist):
 		err = checkUnused(dir)
+	case err != nil:
+		return err
+	case !fresh:
+		return previous.check(dir, cfg)
+	default:
+		err = emptyFolder(dir)
 	}
 	if err != nil {
 		return err

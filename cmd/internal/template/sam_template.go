@@ -102,10 +102,10 @@ func checkConfigFolder(file, output string) error {
 		workingFolder, file, filepath.Base(file), output)
 }
 
-// newTemplate returns the data of a template. rights has the references of the template to its account and Region.
+// newTemplate returns the data of a template. references has the template's references to its account and Region.
 // domainName returns the reference to the name of a domain.
 func newTemplate(
-	cfg *config.Config, o Options, rights policy.Options, domainName func(domain) string,
+	cfg *config.Config, o Options, references policy.Options, domainName func(domain) string,
 ) (functionTemplate, error) {
 	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
@@ -120,7 +120,7 @@ func newTemplate(
 	d := functionTemplate{Options: o, Config: cfg, Plan: plan,
 		Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
 	cfg, d.Domains = nameDomains(cfg)
-	d.setRoles(cfg, rights)
+	d.setRoles(cfg, references)
 	for _, r := range d.Roles {
 		renameDomains(r.Rights, d.Domains, domainName)
 	}
@@ -128,18 +128,19 @@ func newTemplate(
 	return d, nil
 }
 
-// setRoles sets the roles of the functions. cfg has the names of domains that [nameDomains] made.
-func (t *functionTemplate) setRoles(cfg *config.Config, rights policy.Options) {
+// setRoles sets the roles of the functions. cfg has the names of domains that [nameDomains] made. references is that of
+// [newTemplate].
+func (t *functionTemplate) setRoles(cfg *config.Config, references policy.Options) {
 	t.Roles = []role{
 		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back",
-			Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
+			Rights: policy.Statements(withoutAutoRedrive(cfg), references)},
 		{ID: "RedriveRole", Log: "Log", What: "as `tablewake template -o policies` prints it", Redrive: true,
-			Rights: policy.Statements(cfg, rights)},
+			Rights: policy.Statements(cfg, references)},
 	}
 	if t.Audited() {
 		t.Roles = append(t.Roles, role{ID: "AuditRole", Log: "AuditLog",
 			What: "as `tablewake template -o policies --for audit` prints it, without exports and leases", Audit: true,
-			Rights: auditRights(cfg, rights)})
+			Rights: auditRights(cfg, references)})
 	}
 }
 

@@ -187,7 +187,7 @@ func contextOf(conditions []policy.Condition) []types.ContextEntry {
 		switch {
 		case c.Operator == "Null": // another condition sets the same key
 			continue
-		case strings.HasPrefix(c.Operator, "ForA"):
+		case strings.HasPrefix(c.Operator, "ForA"): // ForAllValues and ForAnyValue
 			kind = types.ContextKeyTypeEnumStringList
 		}
 		entries = append(entries, types.ContextEntry{

@@ -130,10 +130,11 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 		}
 	}
 	if o.live && !isInvalid {
-		if v.Live, problems, err = checkAccount(ctx, s, cfg); err != nil {
+		live, accountProblems, err := checkAccount(ctx, s, cfg)
+		if err != nil {
 			return err
 		}
-		v.Errors = append(v.Errors, problems...)
+		v.Live, v.Errors = live, append(v.Errors, accountProblems...)
 	}
 	v.Valid = len(v.Errors) == 0
 	if o.format == cli.FormatJSON {

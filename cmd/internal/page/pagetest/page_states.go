@@ -60,7 +60,7 @@ func observation() fleet.Observation {
 	for n := range 10 {
 		sh := shardreader.Shard{ID: shardID(n), First: fmt.Sprint(1000 + n*100)}
 		l := leases.Lease{Shard: sh.ID, Stream: arn, Counter: int64(40 + n), Time: ago(time.Duration(3+n) * time.Second),
-			Checkpoint: leases.After(fmt.Sprint(300000000000000499659 % 1_000_000_007 * (n + 1)))}
+			Checkpoint: leases.After(fmt.Sprint(514_359 * (n + 1)))}
 		isEnded, isChildOfRead := n < 2, n >= 8
 		switch {
 		case isEnded:
