@@ -93,5 +93,5 @@ func (w *Watermark) compact() {
 		kept = append(kept, page)
 	}
 	clear(w.pages[len(kept):])
-	w.pages, w.passedCount = slices.Clip(kept), 0
+	w.pages, w.passedCount = slices.Clip(kept), 0 // the next append moves them to a smaller array
 }

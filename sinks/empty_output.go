@@ -66,7 +66,7 @@ func isEmptyOutput(
 // reach a sink. So if filters have changed, a fresh output may have missed changes too.
 func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 	hasWritten := f.hasBirth && f.birth.Begun && f.birth.Stage != state.Waiting
-	if !CanBeFilled(s) || !hasWritten {
+	if !FilledByDefault(s) || !hasWritten {
 		return false
 	}
 	filtersChanged := slices.ContainsFunc(changed, func(name string) bool {

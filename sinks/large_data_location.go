@@ -7,25 +7,25 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// LargeEvents returns the bucket and the folder for events that are too large for a message. They are in the folder of
-// the first archive that names a bucket, or else in the folder of dead letters. The bucket is "" if the file names
-// neither.
-func LargeEvents(cfg *config.Config) (bucket, folder string) {
+// LargeEventFolder returns the bucket and the folder for events that are too large for a message. They are in the
+// folder of the first archive that names a bucket, or else in the folder of dead letters. The bucket is "" if the file
+// names neither.
+func LargeEventFolder(cfg *config.Config) (bucket, folder string) {
 	if bucket, folder = archiveFolder(cfg); bucket == "" && cfg.DeadLetters != nil {
 		return cfg.DeadLetters.Bucket, WithTrailingSlash(cfg.DeadLetters.Prefix)
 	}
 	return bucket, folder
 }
 
-// LargeLetters returns the bucket and the folder for dead letters that are too large for a message of the queue. They
-// are in the folder that dead_letters names, or else in a folder of the first archive's bucket. The bucket is "" if the
-// file names neither. cfg.DeadLetters must be set.
-func LargeLetters(cfg *config.Config) (bucket, folder string) {
+// LargeLetterFolder returns the bucket and the folder for dead letters that are too large for a message of the queue.
+// They are in the folder that dead_letters names, or else in a folder of the first archive's bucket. The bucket is ""
+// if the file names neither. cfg.DeadLetters must be set.
+func LargeLetterFolder(cfg *config.Config) (bucket, folder string) {
 	if d := cfg.DeadLetters; d.Bucket != "" {
 		return d.Bucket, WithTrailingSlash(d.Prefix)
 	}
 	if bucket, folder = archiveFolder(cfg); bucket != "" {
-		folder += archive.Fingerprints + "/dead/"
+		folder += archive.Fingerprints + "/dead/" // the archive has no objects of its own there
 	}
 	return bucket, folder
 }

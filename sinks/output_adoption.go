@@ -163,7 +163,7 @@ func (r *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
 func (r *birthRecords) adoptSettings(
 	ctx context.Context, cfg *config.Config, s config.Sink, f foundOutput,
 ) (a Adoption, err error) {
-	if !f.hasPrint {
+	if !f.hasFingerprint {
 		return Adoption{}, nil
 	}
 	e := compareSettings(f.storedPrint, fingerprintOf(cfg, s))
@@ -272,7 +272,7 @@ func (r *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 			return err
 		}
 	}
-	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasPrint || next.Begun) {
+	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasFingerprint || next.Begun) {
 		if err := prints.SetFingerprint(ctx, a.printWith(next.ID, fingerprintOf(cfg, s))); err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ func (r *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 // there are none or the output begins again: then they are those of current, the file's.
 func (a *Adoption) printWith(birth string, current state.Fingerprint) state.Fingerprint {
 	p := a.found.storedPrint
-	if a.renews || !a.found.hasPrint {
+	if a.renews || !a.found.hasFingerprint {
 		p = current
 	}
 	p.Birth = birth

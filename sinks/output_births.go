@@ -127,14 +127,14 @@ func readBirths(ctx context.Context, births state.Births, readBefore string) (*b
 
 // foundOutput is a sink's output as it is now, and its birth in the state.
 type foundOutput struct {
-	sink        string
-	target      string
-	birth       state.Birth
-	hasBirth    bool              // the state has a birth of the output
-	out         state.Output      // nil: the store cannot inspect the output
-	targetID    string            // identity of the target
-	storedPrint state.Fingerprint // settings that shaped the output, as stored beside it
-	hasPrint    bool              // storedPrint was found
+	sink           string
+	target         string
+	birth          state.Birth
+	hasBirth       bool              // the state has a birth of the output
+	out            state.Output      // nil: the store cannot inspect the output
+	targetID       string            // identity of the target
+	storedPrint    state.Fingerprint // settings that shaped the output, as stored beside it
+	hasFingerprint bool              // storedPrint was found
 	// partMissing means that the output could not be read completely, because a part of it is missing
 	partMissing bool
 
@@ -149,7 +149,7 @@ func (r *birthRecords) find(
 	f = foundOutput{sink: s.Name, target: Target(s)}
 	f.birth, f.hasBirth = r.stored[outputKey{f.sink, f.target}]
 	if prints, ok := store.(state.Fingerprints); ok {
-		if f.storedPrint, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
+		if f.storedPrint, f.hasFingerprint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
 			return f, err
 		}
 	}
@@ -199,7 +199,7 @@ func (r *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error 
 	case f.targetID != b.Store:
 		return f.lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged",
 			targetText(f.target), quoteID(b.Store), quoteID(f.targetID))
-	case !f.hasPrint:
+	case !f.hasFingerprint:
 		return f.lost(
 			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", targetText(f.target), b.Made.Format(time.RFC3339))
 	case f.storedPrint.Birth != b.ID:
@@ -276,7 +276,7 @@ func (r *birthRecords) checkRecordedMeanwhile(ctx context.Context, f *foundOutpu
 	}
 	recorded := *f
 	// the other process stores the fingerprint before it writes
-	recorded.hasPrint, recorded.storedPrint.Birth = true, f.birth.ID
+	recorded.hasFingerprint, recorded.storedPrint.Birth = true, f.birth.ID
 	return r.check(ctx, &recorded)
 }
 

@@ -23,7 +23,7 @@ type OutputChange struct {
 	// Problem says why a start is refused for another reason than settings, and what to do; "" if it is not
 	Problem string
 
-	CanBeFilled bool // a backfill can fill the sink
+	FilledByDefault bool // a backfill can fill the sink
 	// WaitsForBackfill means that the sink has missed changes: after its next start it waits for a backfill
 	WaitsForBackfill bool
 	// TakesSettings means that the sink is changed and its output is empty. So the sink takes the new settings at its
@@ -116,7 +116,7 @@ func AddedOutputs(cfg *config.Config) []OutputChange {
 
 // addedOutput describes a sink that has written nothing.
 func addedOutput(s config.Sink) OutputChange {
-	return OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
+	return OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, FilledByDefault: FilledByDefault(s),
 		Underivable: underivableParts(s)}
 }
 
@@ -130,7 +130,7 @@ func (r *birthRecords) compareOutput(
 		return c, err
 	}
 	f, err := r.find(ctx, cfg, s, store)
-	if err == nil && (f.hasBirth || f.hasPrint) {
+	if err == nil && (f.hasBirth || f.hasFingerprint) {
 		err = r.check(ctx, &f)
 		c.Birth = f.birth
 	}
@@ -143,9 +143,9 @@ func (r *birthRecords) compareOutput(
 		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
 	case err != nil && !hasNoOutput:
 		return c, err
-	case hasNoOutput, !f.hasPrint && !f.birth.Begun:
-		c.WaitsForBackfill = c.CanBeFilled && r.started && !f.hasBirth // a birth without output was adopted
-	case f.hasPrint:
+	case hasNoOutput, !f.hasFingerprint && !f.birth.Begun:
+		c.WaitsForBackfill = c.FilledByDefault && r.started && !f.hasBirth // a birth without output was adopted
+	case f.hasFingerprint:
 		if changed := compareSettings(f.storedPrint, fingerprintOf(cfg, s)); changed != nil {
 			err = c.setChanged(ctx, cfg, s, store, f, changed)
 			return c, err
@@ -154,7 +154,7 @@ func (r *birthRecords) compareOutput(
 	default:
 		c.Kind = Unchanged
 	}
-	if c.CanBeFilled && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
+	if c.FilledByDefault && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
 		c.LeftThere = r.leftAt(cfg, c.Target)
 	}
 	return c, nil

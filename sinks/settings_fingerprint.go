@@ -142,7 +142,7 @@ func (a *assembly) openOutput(
 ) (_ state.Birth, err error) {
 	o := opened{spec: s, prints: prints, newPrint: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
-		o.storedPrint, o.hasPrint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
+		o.storedPrint, o.hasFingerprint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
 	} else {
 		o.foundOutput, err = a.births.find(ctx, a.cfg, s, store)
 	}
@@ -150,13 +150,13 @@ func (a *assembly) openOutput(
 		return state.Birth{}, err
 	}
 	mayLackChanges := true
-	if o.hasPrint {
+	if o.hasFingerprint {
 		if mayLackChanges, err = a.acceptSettings(ctx, &o, store); err != nil {
 			return state.Birth{}, err
 		}
 	}
 	if a.births != nil {
-		if err := a.births.ensureBirth(ctx, &o.foundOutput, CanBeFilled(s) && mayLackChanges); err != nil {
+		if err := a.births.ensureBirth(ctx, &o.foundOutput, FilledByDefault(s) && mayLackChanges); err != nil {
 			return state.Birth{}, err
 		}
 	}
@@ -229,7 +229,7 @@ func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
 		}
 	}
 	hasNewBirth := a.births != nil && o.storedPrint.Birth != o.newPrint.Birth
-	if !o.hasPrint || o.changed != nil || hasNewBirth {
+	if !o.hasFingerprint || o.changed != nil || hasNewBirth {
 		if err := o.prints.SetFingerprint(ctx, o.newPrint); err != nil {
 			return err
 		}

@@ -20,15 +20,15 @@ const (
 	NoRun      = "none"    // the user decided that the output begins with the changes from that moment on
 )
 
-// CanBeFilled reports whether a backfill fills the sink even if it does not name the sink. It does if the sink's output
-// is a function of the table's items, and the file does not forbid it.
-func CanBeFilled(s config.Sink) bool {
+// FilledByDefault reports whether a backfill that names no sinks fills this sink. It does if the sink's output is a
+// function of the table's items, and the file does not forbid it.
+func FilledByDefault(s config.Sink) bool {
 	return s.KeepsState() && !s.NoBackfill
 }
 
 // CheckNamed returns an error if a backfill that names the sink cannot fill it. A backfill fills an archive or a Go
-// sink only if it names the sink. These sinks get the items with the operation SNAPSHOT, while they also take the
-// changes of the stream. They never wait, and have no floor.
+// sink only if it names the sink. These sinks get the items with the operation SNAPSHOT. They never wait for a
+// backfill, and take all changes of the stream.
 func CheckNamed(s config.Sink) error {
 	switch {
 	case s.Notify != nil:
@@ -53,8 +53,9 @@ func (a *assembly) checkBackfill() error {
 	}
 	var refused []error
 	for _, name := range a.backfill.Sinks {
-		if slices.ContainsFunc(a.typed, func(t typedSpec) bool { return t.name() == name }) {
-			continue
+		isGoSink := slices.ContainsFunc(a.typed, func(t typedSpec) bool { return t.name() == name })
+		if isGoSink {
+			continue // it takes the items
 		}
 		s, known := a.cfg.Sink(name)
 		if !known {
@@ -92,7 +93,8 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 // and was interrupted.
 func isRebuilding(b state.Birth) bool { return b.Stage == state.Filling && b.Run == RebuildRun }
 
-// beginRebuild sets the stage of an empty output to Filling if the pipeline is a rebuild.
+// beginRebuild sets the stage of an output to Filling if the pipeline is a rebuild. The caller has checked that the
+// output is empty.
 func (a *assembly) beginRebuild(b state.Birth) error {
 	if !a.rebuild || a.births == nil || isRebuilding(b) {
 		return nil
@@ -164,9 +166,9 @@ func (a *assembly) checkAddedSinks() error {
 	if a.births != nil || a.rebuild {
 		return nil
 	}
-	hasOutput := slices.ContainsFunc(a.opened, func(o opened) bool { return o.hasPrint })
-	added := slices.IndexFunc(a.opened, func(o opened) bool { return !o.hasPrint && CanBeFilled(o.spec) })
-	if !hasOutput || added < 0 {
+	hasWritten := slices.ContainsFunc(a.opened, func(o opened) bool { return o.hasFingerprint })
+	added := slices.IndexFunc(a.opened, func(o opened) bool { return !o.hasFingerprint && FilledByDefault(o.spec) })
+	if !hasWritten || added < 0 {
 		return nil
 	}
 	s := a.opened[added].spec

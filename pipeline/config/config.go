@@ -254,7 +254,7 @@ func ParseFrom(
 	}
 	cfg := &Config{File: name}
 	c := &checker{
-		cfg: cfg, readFile: read, ofNames: make(map[string][]string), forEach: make(map[string]bool),
+		cfg: cfg, readFile: read, ofNames: make(map[string][]string), hasForEach: make(map[string]bool),
 		wrongOfFields: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool),
 		lacksPlaceholder: make(map[*value]bool),
 	}

@@ -40,13 +40,13 @@ var fileHints = yamlbind.FileHints{
 // checker is the state of reading a file and of checking the rules between its keys.
 type checker struct {
 	*yamlbind.File
-	cfg       *Config
-	readFile  func(path string) ([]byte, error)
-	localOnly Problems            // problems for [Config.LocalOnly]
-	notLive   Problems            // problems for [Config.NotLive]
-	sinks     []*Sink             // sinks with exactly one kind, in the order of the file
-	ofNames   map[string][]string // names in each `of`, by the Field of the object that has the `of`
-	forEach   map[string]bool     // the Field of each object that has for_each
+	cfg        *Config
+	readFile   func(path string) ([]byte, error)
+	localOnly  Problems            // problems for [Config.LocalOnly]
+	notLive    Problems            // problems for [Config.NotLive]
+	sinks      []*Sink             // sinks with exactly one kind, in the order of the file
+	ofNames    map[string][]string // names in each `of`, by the Field of the object that has the `of`
+	hasForEach map[string]bool     // the Field of each object that has for_each
 
 	wrongOfFields  map[string]bool // the Field of each object whose `of` names an unknown entity
 	stateless      []string        // sinks that need a state table; only set if the file names no state table

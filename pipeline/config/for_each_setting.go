@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// ForEach names a list, set or map whose elements have an entry each, such as a row or a document.
+// ForEach names a list, set or map. The sink writes one entry, such as a row or a document, for each of its elements.
 type ForEach struct {
 	_    any    `ref:"for_each"`
 	_    string `key:"=" is:"elements"`
@@ -40,21 +40,21 @@ func (e *ForEach) setPath(v *value) {
 	}
 }
 
-// readElements reads the path of elements, and records that the keys beside for_each may read the elements.
+// readElements reads the path of elements. It marks the sink, so that its other keys may read the elements.
 func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
-	c := yamlbind.Context[*checker](f)
-	c.forEach[objectPath(v.Field, ".for_each")] = true
+	sinkField := objectPath(v.Field, ".for_each")
+	yamlbind.Context[*checker](f).hasForEach[sinkField] = true
 	if list, all := strings.CutSuffix(v.Source, "[*]"); all {
 		f.Fail(v, "write "+list, "for_each names the list itself, and means all its elements")
 		return nil
 	}
-	return readPath(item.ParsePath)(f, v, parts)
+	return pathReader(item.ParsePath)(f, v, parts)
 }
 
 // isInForEach reports whether a field is inside a sink with for_each.
 func (c *checker) isInForEach(field string) bool {
 	for parent := field; parent != ""; parent = parentField(parent) {
-		if c.forEach[parent] {
+		if c.hasForEach[parent] {
 			return true
 		}
 	}
@@ -82,7 +82,8 @@ func (c *checker) checkForEach(s *Sink) {
 			"with for_each the key of a row must identify its element, by an {@each} whose end is certain")
 		return
 	}
-	if !v.keyMayIdentifyItem() && !c.hasBrokenOf(s) && !c.hasWrongUnique(s.Scope) {
+	isReported := c.namesBrokenEntity(s) || c.hasWrongUnique(s.Scope) // a problem says why the item is not identified
+	if !isReported && !v.keyMayIdentifyItem() {
 		c.Fail(key,
 			"put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain", "with for_each the key of a row must identify its item")
 	}
@@ -96,6 +97,7 @@ func (c *checker) checkElementDocuments(sink *Sink) {
 	}
 	c.checkCollection(&s.ForEach, sink.Scope)
 	if p, err := item.ParsePath(s.ForEach.Path); err == nil {
+		// In each document the element replaces its whole list, set or map. Inside a list there is no place for that.
 		_, hasNamesOnly := p.Names()
 		c.FailIf(!hasNamesOnly, c.elementsAt(&s.ForEach), "name attributes of maps",
 			"%s is inside a list, and the element of a document is in place of all of it", s.ForEach.Path)
@@ -123,8 +125,8 @@ func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 	attribute, isTopLevel := topLevelAttribute(e.Path)
 	if kind := c.cfg.Attributes[attribute]; isTopLevel && kind != item.Absent {
 		isSet := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
-		hasElements := isSet || kind == item.KindL || kind == item.KindM || kind == item.KindNULL
-		c.FailIf(!hasElements, path, hint, "%s is declared %s", e.Path, kind)
+		mayHaveElements := isSet || kind == item.KindL || kind == item.KindM || kind == item.KindNULL // NULL has none
+		c.FailIf(!mayHaveElements, path, hint, "%s is declared %s", e.Path, kind)
 		c.FailIf(isSet && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 		return
 	}

@@ -30,7 +30,7 @@ func (c *checker) readParts() (parts []readPart) {
 	}
 	for _, s := range c.sinks {
 		v := c.ValueOf(s)
-		if hasOneKind := len(v.All()) == 1; hasOneKind && !c.hasBrokenOf(s) {
+		if hasOneKind := len(v.All()) == 1; hasOneKind && !c.namesBrokenEntity(s) {
 			kind := v.Entries[0]
 			parts = append(parts, readPart{kind, kind.Get("for_each"), c.scopeOf(s)})
 		}

@@ -199,8 +199,8 @@ func (c *checker) isBroken(name string) bool {
 	return !c.hasAllEntries(&e.Key, len(e.Key)) || e.Attributes.invalid
 }
 
-// hasBrokenOf reports whether the `of` of a sink names an unknown or broken entity.
-func (c *checker) hasBrokenOf(s *Sink) bool {
+// namesBrokenEntity reports whether the `of` of a sink names an unknown or broken entity.
+func (c *checker) namesBrokenEntity(s *Sink) bool {
 	return slices.ContainsFunc(c.ValueOf(&s.Entities).All(),
 		func(v *value) bool { return v.Data == nil || c.isBroken(v.Text()) })
 }

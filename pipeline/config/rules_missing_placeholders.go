@@ -264,7 +264,7 @@ func (c *checker) detectedKind(detector *value, path item.Path) item.Kind {
 // checkDates refuses templates that read an attribute as a date if its declared type is neither S nor N.
 func (c *checker) checkDates() {
 	for _, s := range c.sinks {
-		if v := c.ValueOf(s); v != nil && !c.hasBrokenOf(s) {
+		if v := c.ValueOf(s); v != nil && !c.namesBrokenEntity(s) {
 			c.checkDatesIn(v, c.scopeOf(s))
 		}
 	}

@@ -188,7 +188,7 @@ func (c *checker) checkRenamedFields(f *Fields) {
 // checkNewNames warns if an attribute is renamed to the name of another attribute that the document also contains.
 func (c *checker) checkNewNames(sink *Sink) {
 	f := &sink.Search.Fields
-	if sink.Search.ForEach != nil || c.hasBrokenOf(sink) {
+	if sink.Search.ForEach != nil || c.namesBrokenEntity(sink) {
 		return
 	}
 	included := textsOf(c.ValueOf(&f.Include).All(), (*value).Written)

@@ -16,7 +16,7 @@ func (c *checker) isSource(table string) bool {
 
 // refuseSelfFeeding refuses rows in a source table if the sink could read its own rows as items of that table.
 func (c *checker) refuseSelfFeeding(r rowSpec) {
-	if !r.mayBeItems() || c.hasBrokenOf(r.sink) || !c.isSource(r.table.Name) {
+	if !r.mayBeItems() || c.namesBrokenEntity(r.sink) || !c.isSource(r.table.Name) {
 		return
 	}
 	when := r.sink.WhenItem

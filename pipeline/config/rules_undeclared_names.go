@@ -139,7 +139,7 @@ func (n *nameCheck) refineHint(v *value, u *entity.Undeclared, hint string) stri
 			path = "{" + path + "}"
 		}
 		return "write " + path + " for that of the element"
-	case v.Name == "sum" && !isTemplate:
+	case v.Name == "sum" && !isTemplate: // hint proposes to declare an S, and a sum needs an N
 		return strings.Replace(hint, ": S` (or its type)", ": N`", 1)
 	}
 	return hint
@@ -151,8 +151,10 @@ func (n *nameCheck) elementNames() []string {
 	if err != nil {
 		return nil
 	}
-	if u := entity.FirstUndeclared(n.shapes, slices.Concat(p.Segments(), []item.Segment{{Index: -1}})); u != nil {
-		return u.Known
+	noName := item.Segment{Index: -1} // no shape has it, so the result lists the names that exist
+	u := entity.FirstUndeclared(n.shapes, slices.Concat(p.Segments(), []item.Segment{noName}))
+	if u == nil {
+		return nil
 	}
-	return nil
+	return u.Known
 }

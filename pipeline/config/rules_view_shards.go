@@ -33,13 +33,14 @@ func (c *checker) checkViewShards(s *Sink) {
 // checkOneItemPerRow checks that only one item can claim a row of a view with shards.
 func (c *checker) checkOneItemPerRow(s *Sink) {
 	v := s.View
-	isUnknown := c.hasBrokenOf(s) || c.hasWrongUnique(s.Scope) // a problem says why
-	keyInSortKey := slices.ContainsFunc(v.Key[1:], func(col Column) bool { return col.Template.HasKey() })
-	if isUnknown || keyInSortKey || v.Unique() != nil || c.Has(&v.ForEach) {
+	isReported := c.namesBrokenEntity(s) || c.hasWrongUnique(s.Scope) // a problem says why the item is not identified
+	hasKeyInSortKey := slices.ContainsFunc(v.Key[1:], func(col Column) bool { return col.Template.HasKey() })
+	identifiesItem := hasKeyInSortKey || v.Unique() != nil || c.Has(&v.ForEach) // checkForEach checks the last
+	if isReported || identifiesItem {
 		return
 	}
 	hint := "put {@key} into the sort key, as in 'ROW#{@key}'; or remove shards and {@shard}"
-	if len(v.entityUnique) > 0 {
+	if len(v.entityUnique) > 0 { // and the key lacks a name of it
 		hint = "put each name of `unique` into the key, with a text between it and others and |esc, as in '{A|esc}#{B|esc}'; or " + hint
 	}
 	if c.Has(&v.Collision) && !v.RowsGuardThemselves() {

@@ -27,7 +27,7 @@ var kinds = yamlbind.Kinds{
 			"an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
 		"stream":   yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
 		"entity":   yamlbind.Textual("the name of an entity", readEntityName),
-		"path":     pathKind(readPath(item.ParsePath)),
+		"path":     pathKind(pathReader(item.ParsePath)),
 		"elements": pathKind(readElements),
 		"kinesis":  yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
 	},
@@ -37,11 +37,11 @@ var kinds = yamlbind.Kinds{
 		reflect.TypeFor[Start](): yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`,
 			"trim_horizon, latest or a time such as 2026-01-31T12:00:00Z", readStart),
 		reflect.TypeFor[*template.Template](): withBraces(yamlbind.Textual("a template", readTemplate)),
-		reflect.TypeFor[*expr.Item]():         expressionKind("item", expression((*expr.Env).CompileItem)),
-		reflect.TypeFor[*expr.Change]():       expressionKind("new", expression((*expr.Env).CompileChange)),
+		reflect.TypeFor[*expr.Item]():         expressionKind("item", expressionReader((*expr.Env).CompileItem)),
+		reflect.TypeFor[*expr.Change]():       expressionKind("new", expressionReader((*expr.Env).CompileChange)),
 		reflect.TypeFor[*entity.Pattern]():    withBraces(yamlbind.Textual("a pattern", readPattern)),
-		reflect.TypeFor[item.Path]():          pathKind(readPath(item.ParsePath)),
-		reflect.TypeFor[item.Pattern]():       yamlbind.Textual("a path", readPath(item.ParsePattern)),
+		reflect.TypeFor[item.Path]():          pathKind(pathReader(item.ParsePath)),
+		reflect.TypeFor[item.Pattern]():       yamlbind.Textual("a path", pathReader(item.ParsePattern)),
 		reflect.TypeFor[json.RawMessage]():    yamlbind.Textual("text", readMapping),
 	},
 }
@@ -88,7 +88,7 @@ func comparisonHint(root string, n *yaml.Node) string {
 	return "write " + yamlbind.Quoted(root+"."+name.Value+" == "+literal)
 }
 
-// pathKind returns the kind of a path.
+// pathKind returns the kind of a path. A string field gets the path as written, even if it is wrong.
 func pathKind(read yamlbind.Reader) *yamlbind.Kind {
 	k := yamlbind.Textual("a path", read)
 	k.AsWritten = true
@@ -98,8 +98,8 @@ func pathKind(read yamlbind.Reader) *yamlbind.Kind {
 // inBracesAlone matches a path that is written as a placeholder of a template.
 var inBracesAlone = regexp.MustCompile(`^\{([A-Za-z_][A-Za-z0-9_.]*)\}$`)
 
-// readPath returns a function that reads a path. Beside an `of`, item.PATH means the same as PATH.
-func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
+// pathReader returns a function that reads a path. Beside an `of`, item.PATH means the same as PATH.
+func pathReader[T any](parse func(string) (T, error)) yamlbind.Reader {
 	read := yamlbind.Parsed(parse)
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
 		if m := inBracesAlone.FindStringSubmatch(v.Source); m != nil {
@@ -156,8 +156,8 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 	return t
 }
 
-// expression returns a function that reads an expression and compiles it with compile.
-func expression[T any](compile func(*expr.Env, string) (T, error)) yamlbind.Reader {
+// expressionReader returns a function that reads an expression and compiles it with compile.
+func expressionReader[T any](compile func(*expr.Env, string) (T, error)) yamlbind.Reader {
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
 		src, problem := expressionSource(parts)
 		if problem != "" {
@@ -169,16 +169,19 @@ func expression[T any](compile func(*expr.Env, string) (T, error)) yamlbind.Read
 			return nil // a problem says already that `of` or the entity is wrong
 		}
 		env := c.exprEnv(v)
-		isKeyWrong := false // the key of an entity lacks a placeholder for a name of the expression
+		isKeyReported := false // the key of an entity has an unknown name as plain text, without braces
 		env.UnknownHint = func(name string) string {
-			isKeyWrong = isKeyWrong || c.failMissingBracesIn(env.Scope, name)
+			if !isKeyReported {
+				isKeyReported = c.failMissingBracesIn(env.Scope, name)
+			}
 			return c.unknownHint(name)
 		}
 		compiled, err := compile(&env, src)
-		if err != nil {
-			if !isKeyWrong { // else failMissingBracesIn has reported the key
-				failCompile(f, v, err)
-			}
+		switch {
+		case err != nil && isKeyReported:
+			return nil
+		case err != nil:
+			failCompile(f, v, err)
 			return nil
 		}
 		v.Source = src

@@ -50,6 +50,7 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 		return dst, errs.Errorf("%s has %d elements, and %d are the most: raise `max`, or split the item",
 			redact.Field(s.Path.String()), v.Len(), most)
 	}
+	// Only a list or a set has Elements, and only a map has Members.
 	start := len(dst)
 	for i, e := range v.Elements() {
 		dst = append(dst, Element{Position: i, Value: e})
@@ -75,7 +76,9 @@ func (s *Spec) identify(kind item.Kind, elements []Element) error {
 	return s.checkIdentities(elements)
 }
 
-func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM || k >= item.KindSS }
+func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM || isSet(k) }
+
+func isSet(k item.Kind) bool { return k >= item.KindSS } // the sets are the last kinds
 
 // identity returns the identity of an element. kind is the kind of the list, the set or the map. If e is the member of
 // a map, the caller has set e.ID to its name.
@@ -95,8 +98,7 @@ func (s *Spec) identity(kind item.Kind, e *Element) (string, error) {
 
 // identityBy returns the value at By inside an element, as text.
 func (s *Spec) identityBy(kind item.Kind, e *Element) (string, error) {
-	isSet := kind >= item.KindSS
-	if isSet {
+	if isSet(kind) {
 		return "", errs.Errorf("%s is a set, whose elements are their own identity: leave `by` out",
 			redact.Field(s.Path.String()))
 	}

@@ -98,7 +98,7 @@ func (t *telemetry) registerGauges(c *Consumer, instruments *instrument.Maker) {
 	noLabels := t.attributes(labels{})
 	t.registration = instruments.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
-		for table, measured := range lagByTable(s, time.Now(), c.options.Coordinator.Retention) {
+		for table, measured := range measureTables(s, time.Now(), c.options.Coordinator.Retention) {
 			tableLabels := t.attributes(labels{{"table", table}})
 			o.ObserveFloat64(lag, measured.lag.Seconds(), tableLabels)
 			o.ObserveFloat64(age, measured.age.Seconds(), tableLabels)
@@ -116,6 +116,7 @@ func (t *telemetry) registerGauges(c *Consumer, instruments *instrument.Maker) {
 			isInContact = 1
 		}
 		o.ObserveInt64(contact, isInContact, noLabels)
+		// The status has 0 for both until they last about as long as a lease.
 		o.ObserveFloat64(unwritten, max(s.CheckpointOverdueFor, s.TableUnreadFor).Seconds(), noLabels)
 		if c.options.UnrepairedGaps != nil {
 			o.ObserveInt64(unrepaired, c.options.UnrepairedGaps(), noLabels)
@@ -124,30 +125,30 @@ func (t *telemetry) registerGauges(c *Consumer, instruments *instrument.Maker) {
 	}, lag, age, loss, leases, stopped, forecast, prefetch, contact, unwritten, unrepaired)
 }
 
-// tableLag holds the measurements of a table.
-type tableLag struct {
+// tableMeasures holds the measurements of a table.
+type tableMeasures struct {
 	lag, age        time.Duration // values of the worst shard
 	leases, stopped int64
 }
 
-// lagByTable returns the lag of each table, by table name.
-func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) map[string]*tableLag {
-	tables := make(map[string]*tableLag)
-	tableOf := func(stream string) *tableLag {
+// measureTables returns the measurements of each table, by table name.
+func measureTables(s coordinator.Status, now time.Time, retention time.Duration) map[string]*tableMeasures {
+	tables := make(map[string]*tableMeasures)
+	tableOf := func(stream string) *tableMeasures {
 		table := shardreader.StreamFromARN(stream).Table
 		if tables[table] == nil {
-			tables[table] = new(tableLag)
+			tables[table] = new(tableMeasures)
 		}
 		return tables[table]
 	}
 	for _, p := range s.Partitions {
-		worst := tableOf(p.Stream)
-		worst.leases++
+		t := tableOf(p.Stream)
+		t.leases++
 		if p.StopReason != "" {
-			worst.stopped++
+			t.stopped++
 		}
-		worst.lag = max(worst.lag, lagOf(p, now, retention))
-		worst.age = max(worst.age, ageOf(p, now, retention))
+		t.lag = max(t.lag, lagOf(p, now, retention))
+		t.age = max(t.age, ageOf(p, now, retention))
 	}
 	for stream, unbegun := range s.UnbegunShards {
 		tableOf(stream).stopped += int64(unbegun)
@@ -159,7 +160,7 @@ func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) ma
 // that is not durable in every sink, as in the metric tablewake.reader.lag.
 func (c *Consumer) Lag(s coordinator.Status) time.Duration {
 	var lag time.Duration
-	for _, v := range lagByTable(s, time.Now(), c.options.Coordinator.Retention) {
+	for _, v := range measureTables(s, time.Now(), c.options.Coordinator.Retention) {
 		lag = max(lag, v.lag)
 	}
 	return lag
@@ -174,12 +175,12 @@ func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 	return ageOf(p, now, retention)
 }
 
-// ageOf returns the age of the last record read if the shard may have newer records, else 0. If no record was read,
-// ageOf returns the retention, except for a shard whose reading has only begun.
+// ageOf returns the age of the last record read if the shard may have newer records, else 0. If no record was read yet,
+// it returns the retention, the worst case. A shard whose reading has only begun counts as read to its end.
 func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
-	hasOnlyBegun := !p.Opened && p.Failures < stuckFailures
-	mayHaveNewer := p.StopReason != "" || p.Behind && !hasOnlyBegun
-	if !mayHaveNewer {
+	isStopped := p.StopReason != ""
+	hasOnlyBegun := !p.Opened && p.Failures < stuckFailures // too early to say that it is behind
+	if !isStopped && (!p.Behind || hasOnlyBegun) {
 		return 0
 	}
 	if p.LastDelivered.IsZero() {

@@ -11,7 +11,8 @@ import (
 // handoverAfter is how long a requested lease may drain before it is handed over at its durable position.
 const handoverAfter = 30 * time.Second
 
-// handOver begins to drain the leases that other consumers request.
+// handOver begins to drain the leases that are requested by another live consumer, or pinned to one. It ends the
+// requests that it does not follow.
 func (c *Coordinator) handOver() {
 	live := c.liveConsumers()
 	for a := range c.allAssignments() {
@@ -25,7 +26,7 @@ func (c *Coordinator) handOver() {
 			c.drain(a, successor)
 			continue
 		}
-		if isRequested {
+		if isRequested { // the lease stays here, so the request ends
 			next := r.Clone()
 			next.RequestedBy = ""
 			c.writeLease(&leaseWrite{row: r, next: next})
@@ -87,7 +88,7 @@ func (c *Coordinator) revokeAndRelease(a *assignment) {
 	r := a.row
 	next := c.currentLease(a)
 	c.revoke(a, ErrHandedOver)
-	if !r.busy { // a busy lease is opened again, or is lost, after the write in flight
+	if !r.busy { // otherwise the end of the write in flight decides whether the lease is opened again or lost
 		c.release(r, next, a.successor)
 	}
 }

@@ -26,8 +26,8 @@ func (s *Source) page(b *block) *pipeline.Page {
 	}
 }
 
-// decode decodes the block. It returns the page, and the block that the page refers to. If lines are broken, the
-// returned block is new, and has an array of the same records.
+// decode decodes the block. It returns the page, and the block that the page refers to. If a line is broken, it returns
+// a new block, which has the same records as an array.
 func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 	if b.isLines {
 		if p := b.decodeLines(decoder); p != nil {
@@ -63,10 +63,10 @@ func (b *block) toRecordArray() *block {
 	for {
 		knownFaults := len(d.faults)
 		r, err := d.next()
-		for _, f := range d.faults[knownFaults:] {
+		for _, f := range d.faults[knownFaults:] { // add writes a placeholder for each, and locate finds its error
 			records.add(savedRecord{offset: f.offset, line: f.line, broken: f})
 		}
-		if err != nil {
+		if err != nil { // io.EOF, because the lines are in memory
 			records.bytes = append(records.bytes, ']')
 			return records
 		}
@@ -82,13 +82,9 @@ func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 	p, err := decoder.Decode(b.bytes)
 	from := 0 // index of the first record that the last Decode got
 	for err != nil {
-		index := len(b.starts) - 1
-		if framing, ok := errors.AsType[*record.FramingError](err); ok {
-			index = min(from+framing.Index, index)
-			err = framing.Err
-		}
-		p.Errors = append(p.Errors, &record.RecordError{Index: index, Raw: b.raw(index), Err: err})
-		from = index + 1
+		broken := b.brokenRecord(err, from)
+		p.Errors = append(p.Errors, broken)
+		from = broken.Index + 1
 		if from == len(b.starts) {
 			break
 		}
@@ -105,12 +101,23 @@ func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 	return p
 }
 
-// locate adds the location to an error of a record. If the text of the record was broken in the file, the error becomes
-// that of the text.
+// brokenRecord returns the error of the record at which Decode stopped with err. Decode got the records from the index
+// from on.
+func (b *block) brokenRecord(err error, from int) *record.RecordError {
+	index := len(b.starts) - 1
+	if framing, ok := errors.AsType[*record.FramingError](err); ok {
+		index, err = min(from+framing.Index, index), framing.Err
+	}
+	return &record.RecordError{Index: index, Raw: b.raw(index), Err: err}
+}
+
+// locate adds the location to an error of a record. If add wrote a placeholder for the record, the error becomes that
+// of the broken text in the file.
 func (b *block) locate(e *record.RecordError, decoder *record.Decoder) {
 	at := b.starts[e.Index]
 	location := &LocationError{File: b.file, Line: at.line, Offset: at.inFile, Record: at.number, Err: e.Err}
-	if r, broken := b.broken[e.Index]; broken {
+	if r, isBroken := b.broken[e.Index]; isBroken {
+		// e is the error of the placeholder. DecodeBroken finds the key and the version in the broken text.
 		*e = *decoder.DecodeBroken(r.raw, e.Index)
 		location.Line, location.Offset, location.Err = r.broken.line, r.broken.offset, r.broken.err
 	}
@@ -126,7 +133,7 @@ func (b *block) raw(i int) []byte {
 	return b.bytes[b.starts[i].inBlock : end-1] // without the comma or bracket after it
 }
 
-// appendPage appends q to p. q is the page of an array whose first record has the index from in the block.
+// appendPage appends q to p. q is the page of an array that begins with the record from of the block.
 func appendPage(p, q *record.Page, from int) {
 	for _, c := range q.Changes {
 		c.Index += int32(from)

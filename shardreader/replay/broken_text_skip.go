@@ -23,7 +23,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 		return savedRecord{}, false, cause
 	}
 	indent, failedAt := d.w.indent, d.failedAt
-	r = d.newRecord()
+	r = d.beginRecord()
 	d.expect = wantAny
 	end, hasRecord := d.findResume(indent)
 	if errors.Is(d.w.err, errInterrupted) {

@@ -11,7 +11,7 @@ import (
 // documents splits a sequence of JSON documents into records without decoding them. A document is an array, an event or
 // a record, in any layout. Only one record is in memory at a time, so an array or event can have any size.
 //
-// Broken text, up to the place where reading continues, is returned as a record with the reason; see skipBroken. Faults
+// next returns broken text as a record with its fault. The record ends where reading continues; see skipBroken. Faults
 // that lose no record, and broken text that is too large to return, are in faults.
 type documents struct {
 	w            *window
@@ -26,8 +26,8 @@ type documents struct {
 
 	tokenEnd, tokenEndLine int64 // position after the last token
 
-	valueStart int // index of the value that is scanned
-	failedAt   int // index at which the last scan failed
+	valueStart int // index in w.buf at which the value being scanned begins
+	failedAt   int // index in w.buf at which the last scan failed
 }
 
 // expectation defines which token must come next in the innermost array.
@@ -116,8 +116,11 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 		d.nesting, d.expect, d.number = inArray, wantFirst, 0
 		return savedRecord{}, false, nil
 	case c == '{':
-		if nested && d.expect == wantComma && d.guessNesting() {
-			d.addFault(errNoComma)
+		if isCommaMissing := nested && d.expect == wantComma; isCommaMissing {
+			isReadable := d.guessNesting() // may change d.nesting
+			if isReadable {
+				d.addFault(errNoComma)
+			}
 		}
 		return d.readObject()
 	case nested && d.expect == wantComma:
@@ -151,9 +154,9 @@ func (d *documents) readValue() (r savedRecord, found bool, err error) {
 	return d.takeRecord(end), true, nil
 }
 
-// opensArray reports whether the bracket at the present position opens an array of records. If an array expects a value
-// here, the bracket opens another array of records only if a whole record follows the bracket. The end of the first
-// array is missing then.
+// opensArray reports whether the bracket at the present position opens an array of records. Where a comma is expected,
+// no value can follow, so a bracket always does. Where an array expects a value, the bracket does only if a whole
+// record follows it. The end of the first array is missing in both cases.
 func (d *documents) opensArray() bool {
 	if d.nesting == betweenDocuments || d.expect == wantComma {
 		return true
@@ -178,7 +181,7 @@ func (d *documents) peek() (byte, bool) {
 			d.addFault(errNoEnd)
 			d.nesting, d.uncertain = betweenDocuments, true
 		}
-		indent := d.w.indent
+		indent := d.w.indent // the mark is not text before the next byte
 		d.w.consume(len(byteOrderMark))
 		d.w.indent = indent
 	}
@@ -186,7 +189,8 @@ func (d *documents) peek() (byte, bool) {
 
 var byteOrderMark = []byte("\ufeff")
 
-// endInput returns the error at the end of the input. It adds a fault if an array or event is still open.
+// endInput returns the error at the end of the input. It adds a fault if the input could not be read to its end, or
+// ends inside an array or event.
 func (d *documents) endInput() error {
 	if errors.Is(d.w.err, errInterrupted) {
 		return d.w.err
@@ -215,7 +219,7 @@ func (d *documents) readObject() (r savedRecord, found bool, err error) {
 		d.w.consume(end)
 		d.expect = wantFirst
 		if d.nesting == inArray {
-			d.nesting = inArrayOfEvent
+			d.nesting = inArrayOfEvent // records are numbered through the whole outer array
 		} else {
 			d.nesting, d.number = inEvent, 0
 		}
@@ -236,6 +240,12 @@ func (d *documents) endArray() error {
 	if d.nesting == inArrayOfEvent {
 		outer = inArray
 	}
+	return d.skipRestOfEvent(outer)
+}
+
+// skipRestOfEvent skips the members after the Records of an event, and the end of the event. If the event has Records
+// again, it continues with them. outer is the nesting around the event.
+func (d *documents) skipRestOfEvent(outer nesting) error {
 	for {
 		c, ok := d.peek()
 		switch {
@@ -251,6 +261,7 @@ func (d *documents) endArray() error {
 			return nil
 		}
 		end, isRecords, err := d.scanMember()
+		isCutOff := d.failedAt == len(d.w.buf) // the input ends inside the member
 		switch {
 		case isRecords:
 			d.w.consume(end)
@@ -258,7 +269,7 @@ func (d *documents) endArray() error {
 			return nil
 		case err == nil:
 			d.w.consume(end)
-		case d.failedAt == len(d.w.buf):
+		case isCutOff:
 			d.w.consume(d.failedAt) // endInput reports it
 			return nil
 		default:
@@ -270,13 +281,13 @@ func (d *documents) endArray() error {
 
 // takeRecord consumes and returns the record from the present position to the index end.
 func (d *documents) takeRecord(end int) savedRecord {
-	r := d.newRecord()
+	r := d.beginRecord()
 	r.raw = d.w.consume(end)
 	return r
 }
 
-// newRecord returns a record at the present position, without its text.
-func (d *documents) newRecord() savedRecord {
+// beginRecord returns a record at the present position, without its text.
+func (d *documents) beginRecord() savedRecord {
 	r := savedRecord{offset: d.w.offset, line: d.w.line}
 	if d.nesting != betweenDocuments {
 		d.number++
@@ -286,7 +297,7 @@ func (d *documents) newRecord() savedRecord {
 	return r
 }
 
-// addFault adds a fault without a lost record. If several faults have the same error, it keeps the first fault and
+// addFault adds a fault that loses no record. If several faults have the same error, it keeps the first fault and
 // counts the others.
 func (d *documents) addFault(err error) {
 	for _, f := range d.faults {

@@ -129,7 +129,8 @@ func (s *documentSink) storedDocuments(
 ) iter.Seq2[Entry, error] {
 	d := new(digester)
 	documentEntry := func(dst []Entry, doc *search.ListedDocument) ([]Entry, error) {
-		digest, err := d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.DifferingCopy)
+		foreign := s.foreignBirthOf(doc.Doc) + doc.DifferingCopy // if not "", no planned document has this digest
+		digest, err := d.documentDigest(doc.Doc, foreign)
 		if err != nil {
 			return nil, err
 		}
@@ -143,9 +144,9 @@ func (s *documentSink) storedDocuments(
 	return storedEntries(s.spec.Name+": index "+index, listed, documentEntry)
 }
 
-// foreignDocument describes the birth in a document that was written to another output of the sink. A birth is the
-// recorded identity of an output. foreignDocument returns "" for a document of this output.
-func (s *documentSink) foreignDocument(doc []byte) string {
+// foreignBirthOf describes the birth in a document if another output of the sink wrote the document. Otherwise it
+// returns "". A birth is the recorded identity of an output.
+func (s *documentSink) foreignBirthOf(doc []byte) string {
 	c := jsoncursor.New(doc)
 	for name := range c.Members() {
 		if string(name) != reservedField {
@@ -161,8 +162,8 @@ func (s *documentSink) foreignDocument(doc []byte) string {
 	return s.foreignBirth("") // the document has no birth
 }
 
-// plannedDocument is a document to compare, with its planned contents.
-type plannedDocument struct {
+// comparedDocument is a document to compare, with its planned contents.
+type comparedDocument struct {
 	index, routing, id string
 	placeText          string // index and id, for people
 	expected           bool
@@ -170,7 +171,7 @@ type plannedDocument struct {
 }
 
 // place returns the place of the document.
-func (p *plannedDocument) place() string { return documentPlace(p.index, p.routing, p.id) }
+func (p *comparedDocument) place() string { return documentPlace(p.index, p.routing, p.id) }
 
 // Compare compares the documents of an item with the plan.
 func (s *documentSink) Compare(ctx context.Context, known *ItemState, places []Entry) ([]Finding, error) {
@@ -180,7 +181,7 @@ func (s *documentSink) Compare(ctx context.Context, known *ItemState, places []E
 		return s.unplannable(ctx, known, err)
 	}
 	for _, e := range places {
-		isPlanned := func(d plannedDocument) bool { return d.place() == e.Place }
+		isPlanned := func(d comparedDocument) bool { return d.place() == e.Place }
 		if e.Kind != Document || slices.ContainsFunc(docs, isPlanned) {
 			continue
 		}
@@ -200,17 +201,18 @@ func (s *documentSink) Compare(ctx context.Context, known *ItemState, places []E
 }
 
 // unplannedDocument returns the document at a place that no plan names.
-func (s *documentSink) unplannedDocument(place string) (d plannedDocument, err error) {
+func (s *documentSink) unplannedDocument(place string) (d comparedDocument, err error) {
 	d.index, d.routing, d.id, err = parseDocumentPlace(place)
 	d.placeText = s.mask.Text(d.index + "/" + d.id) // the name of the index may have a sensitive value, too
 	return d, err
 }
 
 // plannedDocuments returns the documents that the plans of an item name; none if c is nil.
-func (s *documentSink) plannedDocuments(c *record.Change) ([]plannedDocument, error) {
+func (s *documentSink) plannedDocuments(c *record.Change) ([]comparedDocument, error) {
 	if c == nil {
 		return nil, nil
 	}
+	// maskedOps[i] is ops[i] with masked texts. If the masked plan fails, the mask hides the id itself.
 	var ops, maskedOps []pipeline.Op
 	if !c.Removed() {
 		var err error
@@ -223,13 +225,13 @@ func (s *documentSink) plannedDocuments(c *record.Change) ([]plannedDocument, er
 		ops, maskedOps = s.planner.removalOps(c), s.maskedPlanner.removalOps(c)
 	}
 
-	var docs []plannedDocument
+	var docs []comparedDocument
 	for i, op := range ops {
 		m, ok := op.(*search.Mutation)
 		if !ok {
 			continue
 		}
-		d := plannedDocument{index: m.Index, routing: m.Routing, id: m.ID, placeText: m.Index + "/" + s.mask.Text(m.ID),
+		d := comparedDocument{index: m.Index, routing: m.Routing, id: m.ID, placeText: m.Index + "/" + s.mask.Text(m.ID),
 			expected: !m.Tombstone, doc: m.Doc}
 		if i < len(maskedOps) {
 			if masked, ok := maskedOps[i].(*search.Mutation); ok {
@@ -251,7 +253,7 @@ func (s *documentSink) readStored(ctx context.Context, index, routing, id string
 }
 
 // compareDocument compares a stored document with the planned document.
-func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) (Finding, error) {
+func (s *documentSink) compareDocument(ctx context.Context, p *comparedDocument) (Finding, error) {
 	stored, err := s.readStored(ctx, p.index, p.routing, p.id)
 	if err != nil {
 		return Finding{}, err
@@ -307,7 +309,7 @@ func (s *documentSink) differingFields(have, want []byte) ([]string, error) {
 			names = append(names, name)
 		}
 	}
-	if s.foreignDocument(have) != "" {
+	if s.foreignBirthOf(have) != "" {
 		names = append(names, reservedField)
 	}
 	return names, nil

@@ -37,7 +37,7 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 // overflow returns the store for events that are too large for a message. It is in the bucket of the first archive, or
 // in the bucket of the dead letters. overflow returns nil if the file has neither bucket.
 func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
-	bucket, dir := sinks.LargeEvents(cfg)
+	bucket, dir := sinks.LargeEventFolder(cfg)
 	if bucket == "" {
 		return nil, nil
 	}

@@ -36,7 +36,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 // With Create it creates the queue.
 func (b *Bundle) openLetterQueue(ctx context.Context, cfg *config.Config, queue string) (deadletter.Store, error) {
 	var large deadletter.Store
-	if bucket, folder := sinks.LargeLetters(cfg); bucket != "" {
+	if bucket, folder := sinks.LargeLetterFolder(cfg); bucket != "" {
 		var err error
 		if large, err = b.openLetterBucket(ctx, cfg, bucket, folder); err != nil {
 			return nil, err

@@ -208,7 +208,7 @@ func TestCompareOutputs(t *testing.T) {
 	}
 	var got []string
 	for _, c := range changes {
-		got = append(got, fmt.Sprintf("%s %s %d %t %d", c.Sink, c.Kind, len(c.Settings), c.CanBeFilled, len(c.Underivable)))
+		got = append(got, fmt.Sprintf("%s %s %d %t %d", c.Sink, c.Kind, len(c.Settings), c.FilledByDefault, len(c.Underivable)))
 	}
 	want := []string{"first changed 1 true 0", "third added 0 true 0", "log added 0 false 1", "second removed 0 false 0"}
 	if !slices.Equal(got, want) {

@@ -214,7 +214,7 @@ func (w *writer) allowNotify(s config.Sink) {
 	default:
 		return
 	}
-	if bucket, folder := sinks.LargeEvents(w.cfg); bucket != "" {
+	if bucket, folder := sinks.LargeEventFolder(w.cfg); bucket != "" {
 		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message are in the bucket",
 			[]string{"s3:PutObject"}, w.bucket(bucket, "/"+folder+archive.Fingerprints+"/*"))
 	}
@@ -300,7 +300,7 @@ func (w *writer) allowDeadLetters() {
 	case d == nil:
 	case d.Queue != "":
 		w.allowLetterQueue(d.Queue)
-		if bucket, folder := sinks.LargeLetters(w.cfg); bucket != "" {
+		if bucket, folder := sinks.LargeLetterFolder(w.cfg); bucket != "" {
 			w.allowLetterFolder("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
 		}
 	case d.Bucket != "":

@@ -46,8 +46,8 @@ type Options struct {
 
 	Collision Collision // rule for a claim on a row that another item owns. Default: DeadLetterCollision
 
-	// Backfill means that a change whose claim waits is not dead-lettered, whatever Collision is, because its claim may
-	// still get the row before the backfill ends. The outcome of such a change is NoEffect with ReasonCollision.
+	// Backfill is true while a backfill runs. A change whose claim waits is then not dead-lettered, whatever Collision
+	// is, because the claim may still get the row. The outcome of such a change is NoEffect with ReasonCollision.
 	// Default: Collision decides.
 	Backfill bool
 
@@ -65,8 +65,8 @@ type Options struct {
 	// Retention is how long Store keeps tombstones and guards. Older changes are refused. Default: no limit.
 	Retention state.Retention
 
-	// NoTTLDeletes means that a filter drops TTL deletes before they reach the sink. Then an insert may follow an
-	// expired item with the same key, whose row is still stored. So the inserted item gets a guard or tombstone even if
+	// NoTTLDeletes means that a filter drops TTL deletes before they reach the sink. Then an item can expire without
+	// notice: its row stays, and an insert of the same key follows. So each insert gets a guard or a tombstone, even if
 	// it has no row. Default: the sink receives all deletes.
 	NoTTLDeletes bool
 }
@@ -203,8 +203,9 @@ func (o Options) readsItem() bool {
 // checkForEach returns an error if ForEach cannot be used with the other options. mode is the GuardMode of the row key.
 func (o Options) checkForEach(mode GuardMode) error {
 	hasIdentity := func(a Attribute) bool { return a.Template.HasIdentity() }
+	keyIdentifiesItem := !mode.ByItem
 	switch {
-	case mode.ByItem:
+	case !keyIdentifiesItem:
 		return errs.Errorf("ForEach needs the item in the row key, and %s: put {@key} into it", redact.Safe(mode.Why))
 	case !slices.ContainsFunc(o.key(), hasIdentity):
 		return errs.New("ForEach needs the element in the row key, where its end is certain: put {@each} into it")

@@ -14,7 +14,8 @@ import (
 const maxLostRounds = 10
 
 // runRounds calls round with the result of next, until next returns nothing. After each round that lost writes to other
-// writers, it calls onLost with these writes and the number of lost rounds so far.
+// writers, it calls onLost with these writes and the number of lost rounds so far. onLost must fail the writes after
+// maxLostRounds, or the rounds never end. It may be nil if no write can be lost.
 func runRounds[T any](
 	ctx context.Context, next func() []T, round func(context.Context, []T) (lost []T, err error),
 	onLost func(lost []T, lostRounds int),

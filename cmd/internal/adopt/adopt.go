@@ -104,12 +104,15 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	isAccepted := len(adoptions) > 0 && !isRefused(adoptions) && o.confirm(s, adoptions)
+	isAccepted := false
+	if len(adoptions) > 0 && !isRefused(adoptions) {
+		isAccepted = o.confirm(s, adoptions)
+	}
 	switch {
 	case isAccepted && o.Live:
 		err = sinks.Accept(ctx, cfg, opened, adoptions)
 	case isAccepted: // the folder is open for reading only
-		if err := opened.Close(); err != nil {
+		if err := opened.Close(); err != nil { // the deferred Close does nothing then
 			return err
 		}
 		adoptions, err = o.acceptInFolder(ctx, cfg, s, adoptions, priorReads)
@@ -145,8 +148,8 @@ func (o *options) acceptInFolder(
 	return adoptions, sinks.Accept(ctx, cfg, opened, adoptions)
 }
 
-// isSame reports whether two adoptions of one output have the same result. The identity of the state differs each time
-// that a folder is opened for writing.
+// isSame reports whether two adoptions of one output have the same result. It ignores the identity of the state, which
+// changes each time a folder is opened for writing.
 func isSame(a, b sinks.Adoption) bool {
 	return a.Sink == b.Sink && a.Target == b.Target && a.OutputBirth == b.OutputBirth && a.Refused == b.Refused &&
 		a.Accepting == b.Accepting
@@ -172,6 +175,7 @@ func (o *options) confirm(s cli.Streams, all []sinks.Adoption) bool {
 // accepted.
 func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted bool) error {
 	refused := isRefused(all)
+	wasShown := !refused && !o.yes // by confirm
 	switch {
 	case o.format == cli.FormatJSON:
 		if err := cli.WriteJSON(s.Out, adoptionsJSON(all, accepted)); err != nil {
@@ -180,7 +184,7 @@ func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted bool) err
 	case len(all) == 0:
 		fmt.Fprintln(s.Out,
 			"what the sinks wrote, what the state remembers and the settings belong together: there is nothing to adopt")
-	case refused || o.yes: // otherwise confirm has printed them
+	case !wasShown:
 		writeAdoptions(s.Out, all)
 	}
 	switch {

@@ -151,7 +151,7 @@ func (r *openRuns) selectsByDefault(s config.Sink, b state.Birth) bool {
 		return r.stored[len(r.stored)-1].Fills(b)
 	case b.Stage == state.Live:
 		neverFilled := b.Run == "" && b.Floor.IsZero()
-		return neverFilled && sinks.CanBeFilled(s) && r.isFirstStart
+		return neverFilled && sinks.FilledByDefault(s) && r.isFirstStart
 	}
 	return b.Run != sinks.RebuildRun
 }

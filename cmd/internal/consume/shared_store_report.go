@@ -18,8 +18,8 @@ const (
 )
 
 // newReportCache returns the reports on the stores that all consumers share. Each report has the leases, heartbeats,
-// gaps, notes of consumers and stages of sinks. Unlike `status`, it has no list of a stream and no count of dead
-// letters.
+// gaps, notes of consumers and stages of sinks. Unlike those of `status`, the reports do not list the shards of the
+// stream, and do not count dead letters.
 func (o *options) newReportCache(cfg *config.Config, r *resources) *page.ReportCache {
 	var heartbeats stream.HeartbeatWatch
 	return page.NewReportCache(sharedReadPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {

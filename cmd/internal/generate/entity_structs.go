@@ -203,7 +203,8 @@ func (w *writer) writeStruct(name, doc string, fields []field) {
 
 // oneLine returns a text that fits into a comment of one line.
 func oneLine(text string) string {
-	if strconv.CanBackquote(text) {
+	isOneLine := strconv.CanBackquote(text) // it has no control character; a text with a backquote is quoted, too
+	if isOneLine {
 		return text
 	}
 	return strconv.Quote(text)

@@ -32,14 +32,14 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	}
 	p.Todo, p.Command = nextStep(c, flags, backfill)
 	beganWithoutBackfill := c.Birth.Begun && c.Birth.Run == ""
-	if p.Todo == "" && c.CanBeFilled && beganWithoutBackfill && isLive {
+	if p.Todo == "" && c.FilledByDefault && beganWithoutBackfill && isLive {
 		p.Note = "it holds what changed since its first start at " + c.Birth.Made.Format(time.RFC3339) +
 			"; earlier items that did not change since are only in it after `" + backfill + "`"
 	}
 	if missed := sinks.MissedByArchive(c.Birth); missed != "" {
 		p.Note = "it misses changes, because " + missed + ": no sink can be filled from it"
 	}
-	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.WaitsForBackfill || c.Birth.Stage == state.Waiting)
+	p.isUnfilled = c.FilledByDefault && (c.Kind == sinks.Added || c.WaitsForBackfill || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {
 		p.Underivable = c.Underivable
 	}
@@ -65,7 +65,7 @@ func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command strin
 			"tablewake adopt" + ofSink
 	case c.Kind == sinks.Added && c.WaitsForBackfill:
 		return "it waits from its first start on, and writes nothing until a backfill fills it", backfill
-	case c.Kind == sinks.Added && c.CanBeFilled:
+	case c.Kind == sinks.Added && c.FilledByDefault:
 		return "it begins at its first start, and a backfill brings the earlier items", backfill
 	case c.Kind == sinks.Added:
 		return "", ""
@@ -76,7 +76,7 @@ func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command strin
 	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
 		return "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it; " +
 			"or, if that ended with an error, do what the error says", ""
-	case !c.Birth.LeftOut.IsZero() && c.CanBeFilled:
+	case !c.Birth.LeftOut.IsZero() && c.FilledByDefault:
 		return "it may miss changes: a process without it was started at " + c.Birth.LeftOut.Format(time.RFC3339) +
 			"; an audit finds and repairs them", "tablewake gaps " + flags + " --repair --audit"
 	}

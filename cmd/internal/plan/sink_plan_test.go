@@ -15,7 +15,7 @@ import (
 // of the function.
 func TestCommandOfABackfill(t *testing.T) {
 	const live, local = "-c two.yaml --live", "-c two.yaml --local out"
-	added := sinks.OutputChange{Sink: "by_status", Kind: sinks.Added, CanBeFilled: true}
+	added := sinks.OutputChange{Sink: "by_status", Kind: sinks.Added, FilledByDefault: true}
 	function := config.Config{File: "two.yaml"}
 	consumer, several := function, function
 	consumer.Leases = &config.Leases{}
@@ -46,10 +46,10 @@ func TestCommandOfABackfill(t *testing.T) {
 // user says that there were no such items. This is only a note: there is nothing to do.
 func TestNoteOfASinkThatWasNeverFilled(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	begun := sinks.OutputChange{Sink: "by_status", Kind: sinks.Unchanged, CanBeFilled: true, Birth: state.Birth{ID: "b", Begun: true, Made: made}}
+	begun := sinks.OutputChange{Sink: "by_status", Kind: sinks.Unchanged, FilledByDefault: true, Birth: state.Birth{ID: "b", Begun: true, Made: made}}
 	filled, archive, left := begun, begun, begun
 	filled.Birth.Run = sinks.NoRun
-	archive.CanBeFilled = false
+	archive.FilledByDefault = false
 	left.Birth.LeftOut = made
 	const live = "-c two.yaml --live"
 	for _, tt := range []struct {

@@ -36,8 +36,8 @@ func addSensitive(dir string, cfg *config.Config) error {
 	if len(patterns) == len(known) {
 		return nil
 	}
-	return private.WriteFile(filepath.Join(dir, sensitiveFile), filepath.Join(dir, "."+sensitiveFile),
-		[]byte(strings.Join(patterns, "\n")+"\n"))
+	path, temporaryPath := filepath.Join(dir, sensitiveFile), filepath.Join(dir, "."+sensitiveFile)
+	return private.WriteFile(path, temporaryPath, []byte(strings.Join(patterns, "\n")+"\n"))
 }
 
 // readSensitive returns the patterns of the sensitive file; nil if the file is missing.

@@ -88,22 +88,24 @@ func (f *File) misfitHint(v *Value, yamlType YAMLType) string {
 	isText := yamlType == IsText
 	takesText := slices.Contains(v.Rule.Kind.Takes, IsText)
 	takesUnit := v.Rule.Kind.units != ""
+	isQuoted := v.Node.Style != 0 && !v.Env
+	wantsBoolean := v.Rule.Kind.env == coreBoolean
 	switch {
 	case yamlType == IsInteger && takesUnit && v.Node.Value != "0":
 		return strings.ReplaceAll(v.Rule.Kind.units, "N", v.Node.Value)
 	case yamlType == IsNull:
 		return "write a value or remove the key"
 	case !isText && takesUnit:
-		return "" // what the rule wants has an example
+		return "" // the problem's text has an example of a unit
 	case !isText && len(v.Rule.Words) == 1:
 		return "write " + v.Rule.Words[0]
 	case !isText && takesText && v.Rule.Kind.Wants == "a path":
 		return "name an attribute, as in Total; one that is named " + v.Node.Value + " is written " + Quoted(v.Node.Value)
 	case !isText && takesText:
 		return "quote it: " + Quoted(v.Node.Value)
-	case isText && v.Node.Style != 0 && !v.Env:
+	case isText && isQuoted:
 		return "write it without quotes"
-	case f.o.Words.Values && v.Rule.Kind.env == coreBoolean:
+	case f.o.Words.Values && wantsBoolean:
 		return "write true or false"
 	}
 	return ""
@@ -134,8 +136,8 @@ func readWord(f *File, v *Value, _ []Part) any {
 	return v.Source
 }
 
-// wordHint returns the hint for the unknown word got. If a word can replace an object here, and got is a key of this
-// object, the hint is to write the object.
+// wordHint returns the hint for the unknown word got. If an object is also allowed here, and got is one of its keys,
+// alone or as KEY: VALUE, the hint is to write the object.
 func (r *Rule) wordHint(got string) string {
 	hint := Hint(got, r.Words, "the words here are")
 	if r.object == nil || len(r.object.Keys) == 0 {
@@ -151,7 +153,7 @@ func (r *Rule) wordHint(got string) string {
 func readBoolean(_ *File, v *Value, _ []Part) any { return strings.EqualFold(v.Source, "true") }
 
 func readInteger(f *File, v *Value, _ []Part) any {
-	i, err := strconv.ParseInt(strings.Replace(v.Source, "0o", "0", 1), integerBase(v.Source), 64)
+	i, err := parseInteger(v.Source)
 	limit := v.Rule.max
 	switch {
 	case err != nil:
@@ -168,16 +170,15 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	return nil
 }
 
-// integerBase returns the base of an integer in YAML 1.2 for ParseInt. It is 8 for 0o17, and 0 for 0x1f, because
-// ParseInt then reads the prefix. Otherwise it is 10, even for 017.
-func integerBase(s string) int {
-	switch {
-	case strings.HasPrefix(s, "0o"):
-		return 8
-	case strings.HasPrefix(s, "0x"):
-		return 0
+// parseInteger parses an integer of YAML 1.2: 0o17 is octal, 0x1f is hexadecimal, and 017 is decimal.
+func parseInteger(s string) (int64, error) {
+	if digits, isOctal := strings.CutPrefix(s, "0o"); isOctal {
+		return strconv.ParseInt(digits, 8, 64)
 	}
-	return 10
+	if digits, isHexadecimal := strings.CutPrefix(s, "0x"); isHexadecimal {
+		return strconv.ParseInt(digits, 16, 64)
+	}
+	return strconv.ParseInt(s, 10, 64)
 }
 
 func readNumber(f *File, v *Value, _ []Part) any {
@@ -194,7 +195,7 @@ func readRate(f *File, v *Value, parts []Part) any {
 	if ok && d.Sign() <= 0 {
 		f.Fail(v, "remove the key for no limit", "a rate is above 0")
 	}
-	return d.Float64()
+	return d.Float64() // 0 after a problem
 }
 
 // readScalar returns the text of a scalar of any type except null. A number keeps its spelling, and a boolean becomes

@@ -1,6 +1,8 @@
 package dynamo
 
 import (
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -85,7 +87,7 @@ func (f RowFormat) key(l leases.Lease) (string, error) {
 
 // newRow returns the row of a new lease.
 func (f RowFormat) newRow(l leases.Lease) (Item, error) {
-	l.Opaque = ""
+	l.Opaque = "" // so that key makes the leaseKey of this format
 	key, err := f.key(l)
 	if err != nil {
 		return nil, err
@@ -101,7 +103,7 @@ func (f RowFormat) newRow(l leases.Lease) (Item, error) {
 		row[attrEntity] = textAttribute(entityLease)
 	}
 	if f.Streams {
-		row[attrStreamName] = textAttribute(key[:len(key)-len(l.Shard)-1])
+		row[attrStreamName] = textAttribute(strings.TrimSuffix(key, ":"+l.Shard))
 		row[attrShard] = textAttribute(l.Shard)
 	}
 	return row, nil

@@ -84,6 +84,7 @@ func typeOf(d *types.TableDescription, name string) string {
 }
 
 // checkAnswers is an option of each call. The SDK retries if an answer does not come from DynamoDB, but from a proxy.
+// KeepBody keeps an answer whole that comes before the request is fully sent.
 func checkAnswers(o *dynamodb.Options) {
 	o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient))
 }

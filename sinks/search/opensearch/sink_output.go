@@ -54,7 +54,7 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	return o.count(ctx, slices.Sorted(maps.Keys(own)))
 }
 
-// count counts the documents and tombstones of indexes by birth. It also counts the tombstones alone.
+// count counts the documents and tombstones of indexes by birth. It also counts the tombstones among them.
 func (s *Store) count(ctx context.Context, names []string) (state.Inspection, error) {
 	counted := state.Inspection{Complete: true}
 	if len(names) == 0 {
@@ -81,7 +81,7 @@ func (s *Store) count(ctx context.Context, names []string) (state.Inspection, er
 	return counted, nil
 }
 
-// Emptied returns false: the state remembers no documents.
+// Emptied returns false, because the state has no list of documents to compare the output with.
 func (output) Emptied(context.Context, string) (bool, error) { return false, nil }
 
 // Forget drops the recorded indexes and the fingerprint (the settings that shaped the documents) of the sink.

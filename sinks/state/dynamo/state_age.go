@@ -29,7 +29,7 @@ const (
 // is an item of the state table. It also has the time when the state was created.
 //
 // Format 1 had no number, and its partition keys began with the kind of the item. This program does not find items with
-// such keys. So it finds no state for output that was written with format 1, and refuses the output. Format 3 added the
+// such keys. Output of format 1 therefore appears to have no state, and is refused. Format 3 added the
 // stages of births, because a program of format 2 would write to a sink that waits for its backfill. Format 4 added the
 // repairs of gaps.
 const Format = 4
@@ -130,9 +130,9 @@ func timeAt(item Item, name string) (time.Time, error) {
 var _ state.Purger = (*DB)(nil)
 
 // Purge deletes the pipeline's tombstones, guards without a row, and contributions without shares that were written
-// before a time. This state only refuses late changes. Purge deletes each item on condition that the item is unchanged.
-// Purge reads the whole table, so it needs the right to Scan without a condition on keys. If TTL is enabled for the
-// table, DynamoDB deletes these items by itself, without cost.
+// before a time. These items serve only to refuse late changes. Purge deletes each item on condition that the item is
+// unchanged. Purge reads the whole table, so it needs the right to Scan without a condition on keys. If TTL is enabled
+// for the table, DynamoDB deletes these items by itself, without cost.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	in := &dynamodb.ScanInput{
 		TableName:            aws.String(db.table),

@@ -39,7 +39,7 @@ var layout = []string{
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
 	version TEXT NOT NULL,
-	void INTEGER NOT NULL, -- no row could be made of that change
+	void INTEGER NOT NULL, -- the change of this version could not become a row
 	row TEXT NOT NULL,
 	written INTEGER,
 	PRIMARY KEY (target, item)
@@ -48,7 +48,7 @@ var layout = []string{
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
 	version TEXT NOT NULL,
-	void INTEGER NOT NULL, -- that change could not be counted
+	void INTEGER NOT NULL, -- the change of this version could not be counted
 	shares BLOB NOT NULL, -- state.Contribution.AppendShares
 	written INTEGER,
 	PRIMARY KEY (target, item)
@@ -60,7 +60,7 @@ var layout = []string{
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
 	revision TEXT NOT NULL,
-	holder TEXT NOT NULL, -- '' if none does
+	holder TEXT NOT NULL, -- '' if no item holds the row
 	PRIMARY KEY (target, row)
 ) STRICT, WITHOUT ROWID`,
 	`CREATE TABLE "_tws_claims" (
@@ -129,7 +129,7 @@ var layout = []string{
 	pk ANY NOT NULL, -- as the table of rows has it
 	sk ANY NOT NULL,
 	version TEXT NOT NULL,
-	void INTEGER NOT NULL, -- no row could be made of that change
+	void INTEGER NOT NULL, -- the change of this version could not become a row
 	item TEXT NOT NULL,
 	written INTEGER NOT NULL,
 	PRIMARY KEY (target, pk, sk)
