@@ -143,7 +143,8 @@ func (r *indexRecord) phase(name string, existing *indexState) phase {
 	return ready
 }
 
-// lostError returns the error of an index that is deleted or exchanged, else nil.
+// lostError returns the error of an index that is deleted or exchanged, else nil. Before it says that an index is
+// deleted, it asks the server for the index, and may return the error of that request.
 func (s *Store) lostError(ctx context.Context, r *indexRecord, name string, existing *indexState) error {
 	switch r.phase(name, existing) {
 	case deleted:
@@ -159,17 +160,20 @@ func (s *Store) lostError(ctx context.Context, r *indexRecord, name string, exis
 	return nil
 }
 
-// confirmDeleted returns nil if the server says that it has no index of this name. A list without the index, which a
-// proxy's answer {} is too, does not say that.
+// confirmDeleted returns nil if the server says that it has no index of this name, or that something else has the name.
+// A list without the index, which a proxy's answer {} is too, does not say that.
 func (s *Store) confirmDeleted(ctx context.Context, name string) error {
 	physical := physicalName(name)
-	_, exists, err := s.client.ask(ctx, call{op: "look for an index", index: physical, method: http.MethodGet,
-		path: pathIn(physical, "")}) // without filter_path, which also filters errors
-	if err == nil && exists {
-		err = pipeline.Transient(errs.Errorf(
-			"opensearch: the server listed no index %s, and then answered that there is one: is a proxy in between?", name))
+	found, err := s.readIndexes(ctx, call{op: "look for an index", index: physical, path: pathIn(physical, "")})
+	if err != nil || found == nil {
+		return err
 	}
-	return err
+	isOwn := len(s.indexes.selectOwn(found)) > 0
+	if len(found) == 0 || isOwn {
+		return pipeline.Transient(errs.Errorf(
+			"opensearch: the server listed no index %s, and then answered otherwise: is a proxy in between?", name))
+	}
+	return nil // an index that the sink did not create, or an alias of the name
 }
 
 // noteUUID records the UUID of an existing index. It returns false if the index does not exist or the record already

@@ -114,8 +114,8 @@ type call struct {
 	body         any // encoded as JSON; nil for none
 }
 
-// ask sends a request and returns the body of the answer. found is false if the server answers that it has none. Any
-// other answer whose status is not 2xx is an error.
+// ask sends a request and returns the body of the answer. found is false if the server answers that it has no such
+// index, document or scroll. Any other answer whose status is not 2xx is an error.
 func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err error) {
 	var sent []byte
 	if q.body != nil {
@@ -240,10 +240,12 @@ func (a answer) foreignError(op string) error {
 // The 404 of a proxy does not.
 func (a answer) namesMissing() bool {
 	var said struct {
-		Found *bool           `json:"found"`
-		Error json.RawMessage `json:"error"`
+		Found *bool `json:"found"`
+		Error struct {
+			Type string `json:"type"`
+		} `json:"error"`
 	}
-	return json.Unmarshal(a.body, &said) == nil && (said.Found != nil || said.Error != nil)
+	return json.Unmarshal(a.body, &said) == nil && (said.Found != nil || said.Error.Type != "")
 }
 
 // errCut means that the connection ended before the answer did.

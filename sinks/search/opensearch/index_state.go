@@ -112,6 +112,7 @@ func (s *Store) list(ctx context.Context, patterns ...string) (map[string]indexS
 		path: "/" + inPath(patterns) + "?flat_settings=true&" + anyIndex})
 }
 
+// readIndexes reads descriptions of indexes, by name. It returns nil if the server answers that it has no such index.
 func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]indexState, err error) {
 	q.method = http.MethodGet
 	body, exists, err := s.client.ask(ctx, q)

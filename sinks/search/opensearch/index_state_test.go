@@ -11,12 +11,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// someone is a server with one prepared answer for each path. Other paths are not found.
+// someone is a server with one prepared answer for each path. An answer may begin with its status. Other paths are not
+// found.
 type someone map[string]string
 
 func (s someone) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, ok := s[r.URL.Path]
 	status := http.StatusOK
+	if withoutStatus, is404 := strings.CutPrefix(body, "404 "); is404 {
+		status, body = http.StatusNotFound, withoutStatus
+	}
 	if !ok {
 		status, body = http.StatusNotFound, `{"error":{"type":"index_not_found_exception"},"status":404}`
 	}
@@ -49,9 +53,15 @@ func TestIdentity_ForeignAnswer(t *testing.T) {
 		answers someone
 		want    string
 	}{
-		"the index is deleted":                {someone{recordPath: record, listPath: "{}"}, missing},
-		"a proxy answers instead of a list":   {someone{recordPath: record, listPath: "{}", indexPath: "{}"}, proxy},
-		"a proxy answers instead of a record": {someone{recordPath: "{}", listPath: "{}"}, proxy},
+		"the index is deleted":                   {someone{recordPath: record, listPath: "{}"}, missing},
+		"another index has the name as an alias": {someone{recordPath: record, listPath: "{}", indexPath: `{"docs-2":{}}`}, missing},
+		"a proxy answers instead of a list":      {someone{recordPath: record, listPath: "{}", indexPath: "{}"}, proxy},
+		"a proxy answers {} and has no index":    {someone{recordPath: record, listPath: "{}", indexPath: "404 {}"}, proxy},
+		"a proxy has no index":                   {someone{recordPath: record, listPath: "{}", indexPath: `404 {"status":404,"error":"Not Found"}`}, proxy},
+		"a proxy answers instead of a record":    {someone{recordPath: "{}", listPath: "{}"}, proxy},
+		"a proxy has no record":                  {someone{recordPath: "404 {}", listPath: "{}"}, proxy},
+		"the list of a proxy has the index after all": {someone{recordPath: record, listPath: "{}",
+			indexPath: `{"docs.tw1":{"mappings":{"_meta":{"tablewake":{"pipeline":"shop","sink":"docs","index":"docs"}}}}}`}, proxy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Mode: opensearch.Fast, Transport: tt.answers,
@@ -62,5 +72,14 @@ func TestIdentity_ForeignAnswer(t *testing.T) {
 				t.Errorf("transient %t: %v", isTransient, err)
 			}
 		})
+	}
+}
+
+// A proxy's answer {} to the question for a document is not an empty document.
+func TestReadStored_ForeignAnswer(t *testing.T) {
+	s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Mode: opensearch.Fast, Transport: someone{"/docs/_doc/a": "{}"}})
+	_, err := s.ReadStored(t.Context(), "docs", "a", "")
+	if _, isTransient := pipeline.Retryable(err); !isTransient || !strings.Contains(err.Error(), "is a proxy in between?") {
+		t.Errorf("transient %t: %v", isTransient, err)
 	}
 }

@@ -145,7 +145,7 @@ func (s *Store) begins(r *storedRecord, existing map[string]*indexState) bool {
 }
 
 // anyLost returns a [state.LostError] if the record or a recorded index is missing, or if a recorded index was replaced
-// by another index.
+// by another index. It may return the error of a request that confirms this.
 func (s *Store) anyLost(ctx context.Context, r *storedRecord, existing map[string]*indexState) error {
 	x := s.indexes
 	if !r.found && x.WroteDocuments {
