@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -87,6 +88,24 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 		return &freshSink{forwarder: forwarder{sink}, births: a.births.births, birth: birth, keepsRemoved: keepsRemoved}
 	}
 	return sink
+}
+
+// FilledAsOf returns a time: the items that a backfill brought to the output of a birth are as they were then, or
+// later. It returns zero if no backfill brought items, or if their time is unknown.
+func FilledAsOf(ctx context.Context, backfills state.Backfills, birth state.Birth) (time.Time, error) {
+	if birth.Run == "" || birth.Run == NoRun {
+		return time.Time{}, nil
+	}
+	at := birth.Floor // a backfill reads the items after the floor
+	for b, err := range backfills.Backfills(ctx) {
+		if err != nil {
+			return at, err
+		}
+		if b.Fills(birth) && b.From.After(at) {
+			at = b.From
+		}
+	}
+	return at, nil
 }
 
 // isRebuilding reports whether a rebuild fills the output. It also returns true if a rebuild began to fill the output

@@ -33,21 +33,6 @@ func (b Backfill) RemovalsSince() time.Time {
 	return b.From
 }
 
-// FilledAsOf returns a time: the items that a backfill brought to the output of a birth are as they were then, or
-// later. It returns zero if the output has no items of a backfill, or if their time is unknown.
-func FilledAsOf(ctx context.Context, bs Backfills, birth Birth) (time.Time, error) {
-	at := birth.Floor // a backfill reads the items after the floor
-	for b, err := range bs.Backfills(ctx) {
-		if err != nil {
-			return at, err
-		}
-		if b.Fills(birth) && b.From.After(at) {
-			at = b.From
-		}
-	}
-	return at, nil
-}
-
 // Part is the progress of one part of a backfill: a file of an export, or a segment of a scan. A part
 // that no process has claimed yet is not stored.
 type Part struct {

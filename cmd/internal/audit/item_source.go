@@ -150,7 +150,7 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) error {
 	do := func(page *record.Page) error { return l.add(ctx, page) }
 	if j.o.export != "" {
-		if err := j.readExport(ctx, do); err != nil {
+		if err := j.readExport(ctx, len(paths) > 0, do); err != nil {
 			return err
 		}
 		l.hasSnapshot = true
@@ -180,8 +180,9 @@ func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) e
 	return err
 }
 
-// readExport calls do with the decoded pages of the export of --export.
-func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error {
+// readExport calls do with the decoded pages of the export of --export. hasRecords means that saved records come after
+// the export.
+func (j *job) readExport(ctx context.Context, hasRecords bool, do func(*record.Page) error) error {
 	if len(j.o.tableKeys) == 0 {
 		return cli.Usagef(
 			"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
@@ -191,7 +192,7 @@ func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error
 	if err != nil {
 		return err
 	}
-	if err := j.checkExportTime(ctx, snap.Info().Time); err != nil {
+	if err := j.checkExportTime(ctx, snap.Info().Time, hasRecords); err != nil {
 		return err
 	}
 	for _, part := range snap.Parts() {
@@ -207,8 +208,9 @@ func (j *job) readExport(ctx context.Context, do func(*record.Page) error) error
 }
 
 // checkExportTime returns a usage error if a sink was filled with items that may be newer than those of an export. An
-// audit would take the newer items for differences. at is the time of the export's items; zero if unknown.
-func (j *job) checkExportTime(ctx context.Context, at time.Time) error {
+// audit would take the newer items for differences. at is the time of the export's items; zero if unknown. If saved
+// records come after the export, they may have all changes since then, and checkExportTime only warns.
+func (j *job) checkExportTime(ctx context.Context, at time.Time, hasRecords bool) error {
 	store, err := j.stores.State(ctx, j.cfg)
 	if err != nil || store == nil || at.IsZero() {
 		return err
@@ -219,15 +221,20 @@ func (j *job) checkExportTime(ctx context.Context, at time.Time) error {
 		if err != nil {
 			return err
 		}
-		filledAsOf, err := state.FilledAsOf(ctx, store, birth)
+		filledAsOf, err := sinks.FilledAsOf(ctx, store, birth)
 		if err != nil {
 			return err
 		}
-		if at.Before(filledAsOf) {
-			return cli.Usagef("the export %s has the items as of %s, and a backfill has filled the sink %s with items as of %s "+
-				"or later: name an export that was made after that", j.o.export, at.UTC().Format(time.RFC3339), s.Name(),
-				filledAsOf.UTC().Format(time.RFC3339))
+		if !at.Before(filledAsOf) {
+			continue
 		}
+		text := fmt.Sprintf("the export %s has the items as of %s, and a backfill has filled the sink %s with items as of %s "+
+			"or later", j.o.export, at.UTC().Format(time.RFC3339), s.Name(), filledAsOf.UTC().Format(time.RFC3339))
+		if !hasRecords {
+			return cli.Usagef("%s: name an export that was made after that, or also the records with all changes since the export",
+				text)
+		}
+		fmt.Fprintf(j.streams.Err, cli.Warning+"%s: the records must have all changes since the export\n", text)
 	}
 	return nil
 }
