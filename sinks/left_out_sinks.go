@@ -28,6 +28,18 @@ func BirthsMissingChanges(cfg *config.Config, all []state.Birth) []state.Birth {
 	return births
 }
 
+// ArchivesMissingChanges returns the births of cfg's archives that miss changes. No repair can complete them. all are
+// the births of the pipeline.
+func ArchivesMissingChanges(cfg *config.Config, all []state.Birth) []state.Birth {
+	var births []state.Birth
+	for _, b := range all {
+		if MissedByArchive(b) != "" && hasOutput(cfg, b) {
+			births = append(births, b)
+		}
+	}
+	return births
+}
+
 // MissedByArchive says why the archive of a birth misses changes: it began after the pipeline, or a process ran without
 // it. It returns "" if the archive misses none, or if b is of no archive. An archive that only began late misses none
 // after a backfill of all items.

@@ -3,6 +3,7 @@ package gaps
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
@@ -29,8 +30,9 @@ type command struct {
 
 // notes are what a pipeline has noted about changes that its sinks may miss.
 type notes struct {
-	gaps    []state.NotedGap
-	leftOut []state.Birth // outputs whose sinks were left out: a process was started without them
+	gaps     []state.NotedGap
+	leftOut  []state.Birth // outputs whose sinks were left out, and that a repair can complete
+	archives []state.Birth // archives that miss changes
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
@@ -53,9 +55,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err != nil {
 		return err
 	}
-	notRepairable := NotRepairable(cfg, selectOpenGaps(noted.gaps, nil), noted.leftOut)
+	notRepairable := NotRepairable(cfg, selectOpenGaps(noted.gaps, nil), slices.Concat(noted.leftOut, noted.archives))
 	if repair != nil {
-		notRepairable = repair.NotRepairable
+		repair.NotRepairable = notRepairable
 		if noted, err = c.readNotes(ctx); err != nil {
 			return err
 		}
@@ -118,6 +120,7 @@ func (c *command) readNotes(ctx context.Context) (noted notes, err error) {
 		return notes{}, err
 	}
 	noted.leftOut = sinks.BirthsMissingChanges(c.cfg, births)
+	noted.archives = sinks.ArchivesMissingChanges(c.cfg, births)
 	return noted, nil
 }
 

@@ -305,13 +305,13 @@ func subjectOf(gaps []state.NotedGap, leftOut []state.Birth, how string, exports
 	return hex.EncodeToString(sum[:]), err
 }
 
-// NotRepairable returns the parts of a file's sinks that no repair can restore. After a gap, every sink misses changes;
-// without one, only the sinks of leftOut do.
-func NotRepairable(cfg *config.Config, gaps []state.NotedGap, leftOut []state.Birth) (parts []string) {
+// NotRepairable returns the parts of a file's sinks that no repair can restore. After a gap, every sink misses changes.
+// Without one, only the sinks of incomplete are known to.
+func NotRepairable(cfg *config.Config, gaps []state.NotedGap, incomplete []state.Birth) (parts []string) {
 	for _, s := range cfg.Sinks {
 		isOfSink := func(b state.Birth) bool { return b.Sink == s.Name }
 		switch {
-		case len(gaps) == 0 && !slices.ContainsFunc(leftOut, isOfSink):
+		case len(gaps) == 0 && !slices.ContainsFunc(incomplete, isOfSink):
 		case s.Notify != nil:
 			parts = append(parts, s.Name+": the events of the lost changes are not published")
 		case s.Archive != nil:

@@ -30,7 +30,7 @@ func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error)
 	if len(openGaps)+len(leftOut) == 0 {
 		return nil, nil
 	}
-	result, err := c.repairSelected(ctx, notes{openGaps, leftOut})
+	result, err := c.repairSelected(ctx, notes{gaps: openGaps, leftOut: leftOut})
 	return &result, cli.Interrupted(ctx, err)
 }
 
