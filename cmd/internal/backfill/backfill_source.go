@@ -167,7 +167,7 @@ func (j *job) checkSource(name string) error {
 }
 
 // otherSinks is what to do if a run began with the wrong source: its sinks may have items of that source already.
-const otherSinks = "or give the sinks another name and a place of their own, and fill those from this source"
+const otherSinks = "or give the sinks another name and a place of their own, and fill those from this source, with --sink"
 
 // checkSettlingSource returns an error unless the flags name the source of the stored run, which has read all of it.
 func (j *job) checkSettlingSource(ctx context.Context) error {

@@ -226,6 +226,24 @@ func TestKilledRun_SinkWaitsAgain(t *testing.T) {
 	}
 }
 
+// A run that began with the wrong source is given up by giving its sinks other names and places: a backfill from the
+// right source fills these.
+func TestKilledRun_WrongSource(t *testing.T) {
+	w := newItemsWorld(t, "")
+	w.put("wrong.jsonl", history(800))
+	w.put("right.jsonl", history(3))
+	fill := slices.Clone(w.args[:5])
+	w.args = slices.Concat(fill, []string{"--archive", w.in("wrong.jsonl")})
+	w.interrupt()
+	right := slices.Concat(fill, []string{"--archive", w.in("right.jsonl")})
+	w.expectUsage("or give the sinks another name and a place of their own, and fill those from this source, with --sink", right...)
+	settings := readFile(t, w.in("tablewake.yaml"))
+	w.put("tablewake.yaml", []byte(strings.ReplaceAll(settings, "rows: {view: {table: rows", "again: {view: {table: again")))
+	if text, said := program.Run(t, cli.ExitOK, right...); !strings.HasPrefix(text[strings.LastIndex(text, "\nagain: "):], "\nagain: live") {
+		t.Errorf("it says %s%s", said, text)
+	}
+}
+
 // withBirth calls do with the state and the birth of a sink.
 func (w *itemsWorld) withBirth(sink string, do func(state.Store, state.Birth) error) {
 	w.t.Helper()

@@ -73,7 +73,10 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 	for _, b := range births {
 		bySink[b.Sink+"\n"+b.Target] = b
 	}
-	runs := findOpenRuns(births, stored)
+	isOfFile := func(b state.Birth) bool {
+		return slices.ContainsFunc(all, func(s config.Sink) bool { return s.Name == b.Sink && sinks.Target(s) == b.Target })
+	}
+	runs := findOpenRuns(births, stored, isOfFile)
 	isSelected := func(s config.Sink, b state.Birth) bool {
 		if len(names) > 0 {
 			return slices.Contains(names, s.Name)
@@ -114,7 +117,9 @@ type openRuns struct {
 	isFirstStart bool             // no sink waits, and no sink that is being filled has a floor
 }
 
-func findOpenRuns(births []state.Birth, stored []state.Backfill) *openRuns {
+// findOpenRuns finds the runs that fill an output of the file. A run whose sinks all have other names or places now is
+// given up.
+func findOpenRuns(births []state.Birth, stored []state.Backfill, isOfFile func(state.Birth) bool) *openRuns {
 	runs := &openRuns{births: births, isFirstStart: true}
 	for _, b := range births {
 		isBeingFilled := b.Stage != state.Live && b.Run != sinks.RebuildRun
@@ -123,7 +128,8 @@ func findOpenRuns(births []state.Birth, stored []state.Backfill) *openRuns {
 	}
 	for _, s := range stored {
 		runs.begun = append(runs.begun, s.Run)
-		if isOpen(s, births) {
+		fillsFile := func(b state.Birth) bool { return s.Fills(b) && isOfFile(b) }
+		if isOpen(s, births) && slices.ContainsFunc(births, fillsFile) {
 			runs.stored = append(runs.stored, s)
 		}
 	}
