@@ -83,7 +83,7 @@ func (c *consumerRun) runPipeline(ctx context.Context) error {
 	if c.repair != nil {
 		watchers.Go(func() { c.repair.run(c.stop.softStop) })
 	}
-	watchers.Go(func() { c.stopPipeline(watching) })
+	watchers.Go(c.stopPipeline)
 
 	err := c.pipeline.Run(context.WithoutCancel(ctx), stoppingSource{c.consumer, c.stopOnReadError}, c.consumer)
 	c.stop.stopSoftly() // if the run ended without a stop, the stop timeout begins here
@@ -96,13 +96,9 @@ func (c *consumerRun) runPipeline(ctx context.Context) error {
 	return err
 }
 
-// stopPipeline stops the pipeline once the soft stop begins. It returns without a stop once ctx is done.
-func (c *consumerRun) stopPipeline(ctx context.Context) {
-	select {
-	case <-c.stop.softStop.Done():
-	case <-ctx.Done():
-		return
-	}
+// stopPipeline waits for the soft stop, and stops the pipeline.
+func (c *consumerRun) stopPipeline() {
+	<-c.stop.softStop.Done()
 	fmt.Fprintf(c.log, "stopping: what was read is written, and shards are released; %s at most\n", c.o.stopTimeout)
 	c.refreshStopped()
 	c.mu.Lock()
@@ -234,7 +230,7 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 			fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", stopCause), err))
 	case err != nil:
 		return err
-	case revoked > 0 && c.stop.softStop.Err() != nil:
+	case revoked > 0:
 		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf(
 			"shards were taken away while it stopped, with %s pending: what is pending comes again where it is read next",
 			cli.Choose(revoked == 1, "1 delivery", cli.Thousands(revoked)+" deliveries")))

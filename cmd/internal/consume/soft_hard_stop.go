@@ -48,7 +48,7 @@ func (s *stopper) watch(timeout time.Duration) {
 		case <-soft:
 			timer := time.NewTimer(timeout)
 			defer timer.Stop()
-			expired, soft = timer.C, nil // a nil channel blocks, so each of these cases runs once
+			expired, soft = timer.C, nil // a nil channel blocks, so the cases of soft and expired run once
 		case <-s.signals:
 			signals++
 			if signals > 1 {
