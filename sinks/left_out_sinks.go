@@ -14,7 +14,8 @@ import (
 // A sink that is removed from the file misses every change that is acknowledged without it. If the sink is put back
 // later, its output does not show what it missed. So a process that starts without the sink stores its start time in
 // the birth of the output (Birth.LeftOut). The time stays until the output was compared with the whole table and
-// repaired (`tablewake gaps --repair --audit`). Nothing brings an archive what it missed, so its time stays.
+// repaired (`tablewake gaps --repair --audit`). Nothing brings an archive what it missed, so its time stays. An archive
+// also gets such a time when it takes other settings, if its former ones left out changes or masked values.
 
 // BirthsMissingChanges returns the births of cfg's outputs that may miss changes, because a process was started without
 // their sinks, and that a repair can complete. all are the births of the pipeline.
@@ -49,11 +50,31 @@ func MissedByArchive(b state.Birth) string {
 	case !isArchive(b) || b.LeftOut.IsZero():
 		return ""
 	case !beganLate:
-		return "a process without it was started at " + b.LeftOut.Format(time.RFC3339)
+		return "a process was started without it, or it had settings that leave out or mask changes, until " +
+			b.LeftOut.Format(time.RFC3339)
 	case b.Run == "" || b.Run == NoRun:
 		return "it began after the pipeline, at " + b.LeftOut.Format(time.RFC3339)
 	}
 	return ""
+}
+
+// restrictions are the settings by which an archive leaves out changes or masks values.
+var restrictions = []string{"archive.kinds", "archive.when", "archive.of", "archive.filters", "filters", "sensitive"}
+
+// isRestricted reports whether an archive with these settings leaves out changes or masks values.
+func isRestricted(settings map[string]string) bool {
+	return slices.ContainsFunc(restrictions, func(name string) bool { return settings[name] != "" })
+}
+
+// noteRestricted stores in the birth of an archive that it takes other settings now than those that restricted it.
+func noteRestricted(ctx context.Context, births state.Births, b state.Birth) error {
+	now := time.Now().UTC()
+	_, _, err := updateBirth(ctx, births, b, func(current *state.Birth) {
+		if current.LeftOut.Before(now) { // keep a later time of another process
+			current.LeftOut = now
+		}
+	})
+	return err
 }
 
 func isArchive(b state.Birth) bool { return strings.HasPrefix(b.Target, "bucket ") }

@@ -177,8 +177,12 @@ func (r *birthRecords) adoptSettings(
 	case f.movedFrom != "" && !isIndexTemplate:
 		a.Refused = "what it wrote is in another place, " + targetText(f.movedFrom) +
 			", and would stay there. Take the setting back, or give the sink another name, and fill that"
+	case changesForm(e):
+		a.Refused = "what it wrote has another form under the former settings, and neither later changes nor a repair can continue it. Take the setting back, or give the sink another name and another place, and fill it"
 	case slices.ContainsFunc(e.Settings, comparesVersions):
 		a.Refused = "the setting decides which of two changes is newer, and cannot change while there is output. Take the setting back, or give the sink another name and another place, and fill it"
+	case s.Archive != nil && isRestricted(e.Old):
+		a.Accepting = "what was written stays as it is; new changes are written under the new settings. No sink can be filled from the archive, since the former settings left out changes or masked values"
 	case s.Archive != nil || s.Notify != nil:
 		a.Accepting = "what was written stays as it is; new changes are written under the new settings"
 	default:
@@ -206,6 +210,42 @@ func (a *Adoption) outputBirths() []string {
 // comparesVersions reports whether the setting decides which of two changes is newer.
 func comparesVersions(setting string) bool {
 	return setting == "view.tombstones" || setting == "source.kinesis" || strings.HasSuffix(setting, ".mode")
+}
+
+// changesForm reports whether rows and shares have another form under the new settings.
+func changesForm(e *ChangedError) bool {
+	return isAddedOrRemoved(e, "view.for_each.path") || changesValues(e) || changesTTLMembers(e)
+}
+
+// isAddedOrRemoved reports whether one of the compared settings lacks the setting.
+func isAddedOrRemoved(e *ChangedError, setting string) bool {
+	_, was := e.Old[setting]
+	_, is := e.New[setting]
+	return was != is
+}
+
+// changesValues reports whether an aggregate has other values now, or values of another kind. The stored shares have
+// one element for each value.
+func changesValues(e *ChangedError) bool {
+	return slices.ContainsFunc(e.Settings, func(setting string) bool {
+		return strings.HasPrefix(setting, "aggregate.values.") && isAddedOrRemoved(e, setting)
+	})
+}
+
+// changesTTLMembers reports whether on_ttl_delete changes for values with members: min, max and distinct. The members
+// are stored under other ids then.
+func changesTTLMembers(e *ChangedError) bool {
+	if !slices.Contains(e.Settings, "aggregate.on_ttl_delete") {
+		return false
+	}
+	for setting := range e.Old {
+		value, isValue := strings.CutPrefix(setting, "aggregate.values.")
+		hasMembers := strings.HasSuffix(value, ".min") || strings.HasSuffix(value, ".max") || strings.HasSuffix(value, ".distinct")
+		if isValue && hasMembers {
+			return true
+		}
+	}
+	return false
 }
 
 // decide sets a.Accepting or a.Refused, and a.next.
@@ -310,6 +350,11 @@ func (r *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state
 
 // acceptSettings records that an output continues under the settings of the file.
 func (r *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store any, a *Adoption) error {
+	if s.Archive != nil && isRestricted(a.found.storedPrint.Settings) {
+		if err := noteRestricted(ctx, r.births, a.Recorded); err != nil {
+			return err
+		}
+	}
 	p := a.found.storedPrint
 	p.Settings = s.Settings
 	if a.found.movedFrom != "" {

@@ -228,6 +228,11 @@ func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
 			return err
 		}
 	}
+	if a.births != nil && o.changed != nil && isArchive(o.birth) && isRestricted(o.changed.Old) {
+		if err := noteRestricted(ctx, a.births.births, o.birth); err != nil {
+			return err
+		}
+	}
 	hasNewBirth := a.births != nil && o.storedPrint.Birth != o.newPrint.Birth
 	if !o.hasFingerprint || o.changed != nil || hasNewBirth {
 		if err := o.prints.SetFingerprint(ctx, o.newPrint); err != nil {

@@ -44,7 +44,8 @@ type Birth struct {
 
 	// LeftOut is the last time when a process started without this sink in its configuration. That process acknowledged
 	// changes that the output may miss. LeftOut is zero if no process did so since the output began, or since it was
-	// last compared with the table. If an archive began after the pipeline, LeftOut is at least Made. UTC.
+	// last compared with the table. If an archive began after the pipeline, LeftOut is at least Made. An archive that
+	// took other settings, after some that left out changes or masked values, has the time of that. UTC.
 	LeftOut time.Time
 }
 
