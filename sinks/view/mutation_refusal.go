@@ -18,7 +18,8 @@ func (t Target) Refusal(stored StoredEntry, m *Mutation) (r Result, refused bool
 	case isOtherItem && stored.IsRow && m.Tombstone:
 		return Result{Superseded: true}, true
 	case isOtherItem && !m.Tombstone && (stored.IsRow || !isNewer):
-		return Result{Err: &CollisionError{View: t.View, Owner: stored.Source, Source: m.Source, NotIdentified: true}}, true
+		return Result{Err: &CollisionError{View: t.View, Owner: stored.Source, Source: m.Source, NotIdentified: true,
+			OwnerRemoved: !stored.IsRow}}, true
 	case isNewer:
 		return Result{}, false
 	default:

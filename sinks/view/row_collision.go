@@ -48,12 +48,20 @@ type CollisionError struct {
 	// NotIdentified means that the names of [Options.Unique] do not identify the item. Its claim does not wait: the
 	// change must be redriven.
 	NotIdentified bool
+
+	OwnerRemoved bool // with NotIdentified: Owner was removed after the change, so its tombstone refuses the row
 }
 
 var _ redact.Redacted = (*CollisionError)(nil)
 
 // Error names the row and both items.
 func (e *CollisionError) Error() string {
+	if e.OwnerRemoved {
+		return fmt.Sprintf(
+			"view %q: the row %s was of the item %s, which was removed after this change of the item %s: change this item again; "+
+				"or discard the dead letter (`tablewake redrive --discard`), and let the repair of an audit write the row",
+			e.View, e.Row, e.Owner, e.Source)
+	}
 	if e.NotIdentified {
 		other := ""
 		if e.RowKey == "" { // with several rows an item, on_collision has only its default
