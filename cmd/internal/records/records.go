@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"iter"
 	"math"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks/archive"
+	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 )
 
 // Source is the input of a command. It may be a sequence of inputs.
@@ -81,10 +84,10 @@ func open(ctx context.Context, o replay.Options, p Period, w io.Writer, maxObjec
 	if err != nil {
 		return nil, err
 	}
-	inputs := &chain{hasArchive: slices.ContainsFunc(o.Paths, target.IsS3)}
+	inputs := &chain{hasArchive: slices.ContainsFunc(o.Paths, isArchive)}
 	for _, paths := range splitAtArchives(o.Paths) {
 		var src Source
-		if target.IsS3(paths[0]) {
+		if isArchive(paths[0]) {
 			read := archive.ReadOptions{TableInKey: o.Decoder.TableInKey, From: from, To: to}
 			src, err = openArchive(ctx, paths[0], o.Decoder, read, w, maxObjects)
 		} else {
@@ -97,7 +100,7 @@ func open(ctx context.Context, o replay.Options, p Period, w io.Writer, maxObjec
 		inputs.pending = append(inputs.pending, src)
 	}
 	if !inputs.hasArchive && (p.from != "" || p.to != "") {
-		err := cli.Usagef("--from and --to are for archives in S3: name one as s3://BUCKET/PREFIX")
+		err := cli.Usagef("--from and --to are for archives in S3 or in Parquet: name one in S3 as s3://BUCKET/PREFIX")
 		return nil, errors.Join(err, inputs.Close())
 	}
 	if len(inputs.pending) == 1 {
@@ -106,13 +109,31 @@ func open(ctx context.Context, o replay.Options, p Period, w io.Writer, maxObjec
 	return inputs, nil
 }
 
-// splitAtArchives divides paths into lists, and keeps their order. One source reads each list. An archive in S3 is a
-// list of its own.
+// isArchive reports whether a path is read as an archive: it is in S3, or a folder with Parquet files. Other files of a
+// folder are read as they are.
+func isArchive(path string) bool {
+	if target.IsS3(path) {
+		return true
+	}
+	isParquet := false
+	root := target.RealPath(path)
+	_ = filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error { // reading reports an error
+		isParquet = err == nil && name != root && filepath.Ext(name) == ".parquet"
+		if isParquet {
+			return fs.SkipAll
+		}
+		return err
+	})
+	return isParquet
+}
+
+// splitAtArchives divides paths into lists, and keeps their order. One source reads each list. An archive is a list of
+// its own.
 func splitAtArchives(paths []string) (lists [][]string) {
 	for len(paths) > 0 {
 		n := 1
-		if !target.IsS3(paths[0]) {
-			for n < len(paths) && !target.IsS3(paths[n]) {
+		if !isArchive(paths[0]) {
+			for n < len(paths) && !isArchive(paths[n]) {
 				n++
 			}
 		}
@@ -122,7 +143,7 @@ func splitAtArchives(paths []string) (lists [][]string) {
 	return lists
 }
 
-// archiveRecords is an archive in S3 as a [Source].
+// archiveRecords is an archive as a [Source].
 type archiveRecords struct{ *archive.Source }
 
 // Progress returns the bytes of the opened objects. The total is 0, because it is unknown.
@@ -130,7 +151,7 @@ func (r archiveRecords) Progress() replay.Progress {
 	return replay.Progress{Bytes: r.Source.Progress().Bytes}
 }
 
-// bucket is an archive in S3.
+// bucket has the objects of an archive.
 type bucket interface {
 	archive.Lister
 	archive.Ranger
@@ -154,15 +175,20 @@ func (f firstObjects) List(ctx context.Context, prefix string) iter.Seq2[archive
 	}
 }
 
-// openArchive opens the first maxObjects objects of an archive in S3 as a source. It sets the prefix of read.
+// openArchive opens the first maxObjects objects of an archive as a source. It sets the prefix of read.
 func openArchive(
-	ctx context.Context, url string, d record.DecoderOptions, read archive.ReadOptions, w io.Writer, maxObjects int,
+	ctx context.Context, path string, d record.DecoderOptions, read archive.ReadOptions, w io.Writer, maxObjects int,
 ) (Source, error) {
-	store, prefix, err := target.OpenS3(ctx, url, target.S3Options{OnRetry: RetryPrinter(w, "a request to S3")})
+	var store bucket
+	var err error
+	if target.IsS3(path) {
+		store, read.Prefix, err = target.OpenS3(ctx, path, target.S3Options{OnRetry: RetryPrinter(w, "a request to S3")})
+	} else {
+		store, err = archivedir.New(archivedir.Options{Dir: path, LookOnly: true})
+	}
 	if err != nil {
 		return nil, err
 	}
-	read.Prefix = prefix
 	src, err := archive.NewSource(archive.SourceOptions{Store: firstObjects{store, maxObjects}, Decoder: d, Read: read})
 	if err != nil {
 		return nil, err
@@ -172,7 +198,7 @@ func openArchive(
 
 // chain reads several inputs one after the other. Broken files of all inputs are reported by one error at the end.
 type chain struct {
-	hasArchive bool // an input is in S3, so the total size is unknown
+	hasArchive bool // an input is an archive, so the total size is unknown
 	broken     []*replay.FileError
 
 	mu       sync.Mutex // Progress is called during Read

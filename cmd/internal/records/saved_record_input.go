@@ -69,7 +69,7 @@ func (in *Input) Pages(
 	ctx context.Context, cfg *config.Config, s cli.Streams, paths []string,
 ) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
-		src, err := replay.Open(in.Source(cfg, s, paths))
+		src, err := Open(ctx, in.Source(cfg, s, paths), Period{}, s.Err)
 		if err != nil {
 			yield(&record.Page{}, err)
 			return
