@@ -66,7 +66,8 @@ func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(E
 		if p.claim != nil {
 			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guardDigest(p.row)})
 			yield(Entry{Kind: Claim, Place: claimPlace(p.row, c.Key), Item: c.Key, Digest: contents})
-			yield(Entry{Kind: Owner, Place: string(p.row), Item: c.Key, Digest: d.ownerDigest(c.Key), Claimed: true})
+			yield(Entry{Kind: Owner, Place: string(p.row), Item: c.Key, Digest: d.ownerDigest(c.Key), Claimed: true,
+				LatestOwns: s.collision == view.KeepLast})
 		}
 		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: contents, Claimed: p.claim != nil})
 	}

@@ -38,9 +38,11 @@ type Entry struct {
 	// item alone: the field _tw, and columns with {@time}, {@version}, {@seq} or {@op}.
 	Digest Digest
 	// Claimed marks a required row or owner that several items may claim. Of the items that claim the row, the one with
-	// the smallest key should own it. With on_collision last the latest claim should own the row. Then only Compare
-	// finds out which item that is.
+	// the smallest key should own it, unless LatestOwns is set.
 	Claimed bool
+	// LatestOwns marks a Claimed entry of a sink with on_collision last: the latest claim should own the row, and only
+	// Compare finds out which item that is.
+	LatestOwns bool
 	// Share marks an entry that is only a part of a group: the part that one contribution adds. The digests of all
 	// parts of a group, added up by AddDigests, give the digest of the required group. If the sum is the zero Digest,
 	// the group should not exist.

@@ -26,6 +26,7 @@ const (
 	flagClaimed
 	flagShare
 	flagUnjoined
+	flagLatestOwns
 )
 
 // appendTo appends the encoded entry.
@@ -52,6 +53,9 @@ func (e *spooledEntry) flags() (flags byte) {
 	if e.unjoined {
 		flags |= flagUnjoined
 	}
+	if e.LatestOwns {
+		flags |= flagLatestOwns
+	}
 	return flags
 }
 
@@ -71,6 +75,7 @@ func parseEntry(b []byte) (e spooledEntry, err error) {
 	flags := b[0]
 	e.stored, e.Claimed = flags&flagStored != 0, flags&flagClaimed != 0
 	e.Share, e.unjoined = flags&flagShare != 0, flags&flagUnjoined != 0
+	e.LatestOwns = flags&flagLatestOwns != 0
 	e.Kind = kinds[b[1]]
 	sink, b, hasSink := cutNumber(b[2:])
 	reading, b, hasReading := cutNumber(b)
