@@ -285,6 +285,9 @@ func (r *birthRecords) decide(a *Adoption, s config.Sink) {
 		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // 1970, because the time of the birth is unknown
 		a.next.ID = births[0]
 		a.Accepting = "the output has the birth " + births[0] + ", and guards itself: the state records it as it is"
+		if s.Archive != nil {
+			a.Accepting = "the archive has the birth " + births[0] + ", and the state records it as it is. It is not known any more whether the archive misses changes: fill sinks from it only if it began with the pipeline, and no process ran without it"
+		}
 	}
 }
 
