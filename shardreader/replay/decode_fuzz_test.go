@@ -21,7 +21,7 @@ func FuzzSplitAsDecodedWhole(f *testing.F) {
 	for _, s := range []string{
 		rs[0], array(rs), event(rs), array(wrong), event(wrong), pretty(f, event(rs)),
 		strings.Replace(event(rs), `]}`, `],"NextShardIterator":null}`, 1), array(rs)[:900], event(rs) + "x", `{"Records":[],"Records":[]}`,
-		strings.Replace(array(rs), `"S":"item`, `"M":{}},"x":{"S":"item`, 1), `{"\u0052ecords":[` + rs[0] + `]}`,
+		strings.Replace(array(rs), `"S":"item`, `"M":{}},"x":{"S":"item`, 1), `{"\u0052ecords":[` + rs[0] + `]}`, `0"0`,
 	} {
 		f.Add([]byte(s), 100)
 	}
@@ -46,6 +46,10 @@ func FuzzSplitAsDecodedWhole(f *testing.F) {
 		if framing != nil {
 			// A document that breaks is decoded on as lines, or by a scanner that is less strict.
 			got = got[:min(len(got), len(want))]
+			// Broken text that the end of the input cuts off is an error of the input, and not of a record.
+			for isBroken := g.err != nil; isBroken && len(want) > len(got) && want[len(want)-1] == "!"; {
+				want = want[:len(want)-1]
+			}
 		}
 		if diff := cmp.Diff(want, append([]string{}, got...)); diff != "" {
 			t.Fatalf("%q (-decoded whole +replayed):\n%s", b, diff)
