@@ -8,7 +8,7 @@ import (
 	"iter"
 	"math"
 	"path/filepath"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -84,14 +84,15 @@ func open(ctx context.Context, o replay.Options, p Period, w io.Writer, maxObjec
 	if err != nil {
 		return nil, err
 	}
-	inputs := &chain{hasArchive: slices.ContainsFunc(o.Paths, isArchive)}
-	for _, paths := range splitAtArchives(o.Paths) {
+	inputs := &chain{}
+	for _, list := range splitAtArchives(o.Paths) {
 		var src Source
-		if isArchive(paths[0]) {
+		if list.isArchive {
+			inputs.hasArchive = true
 			read := archive.ReadOptions{TableInKey: o.Decoder.TableInKey, From: from, To: to}
-			src, err = openArchive(ctx, paths[0], o.Decoder, read, w, maxObjects)
+			src, err = openArchive(ctx, list.paths[0], o.Decoder, read, w, maxObjects)
 		} else {
-			o.Paths = paths
+			o.Paths = list.paths
 			src, err = replay.Open(o)
 		}
 		if err != nil {
@@ -100,7 +101,7 @@ func open(ctx context.Context, o replay.Options, p Period, w io.Writer, maxObjec
 		inputs.pending = append(inputs.pending, src)
 	}
 	if !inputs.hasArchive && (p.from != "" || p.to != "") {
-		err := cli.Usagef("--from and --to are for archives in S3 or in Parquet: name one in S3 as s3://BUCKET/PREFIX")
+		err := cli.Usagef("--from and --to are for archives in S3: name one as s3://BUCKET/PREFIX")
 		return nil, errors.Join(err, inputs.Close())
 	}
 	if len(inputs.pending) == 1 {
@@ -109,38 +110,50 @@ func open(ctx context.Context, o replay.Options, p Period, w io.Writer, maxObjec
 	return inputs, nil
 }
 
-// isArchive reports whether a path is read as an archive: it is in S3, or a folder with Parquet files. Other files of a
-// folder are read as they are.
-func isArchive(path string) bool {
-	if target.IsS3(path) {
-		return true
-	}
-	isParquet := false
-	root := target.RealPath(path)
-	_ = filepath.WalkDir(root, func(name string, _ fs.DirEntry, err error) error { // reading reports an error
-		isParquet = err == nil && name != root && filepath.Ext(name) == ".parquet"
-		if isParquet {
-			return fs.SkipAll
-		}
-		return err
-	})
-	return isParquet
+// inputList is a part of the inputs that one source reads.
+type inputList struct {
+	paths     []string
+	isArchive bool // the list has one path, an archive
 }
 
-// splitAtArchives divides paths into lists, and keeps their order. One source reads each list. An archive is a list of
-// its own.
-func splitAtArchives(paths []string) (lists [][]string) {
-	for len(paths) > 0 {
-		n := 1
-		if !isArchive(paths[0]) {
-			for n < len(paths) && !isArchive(paths[n]) {
-				n++
-			}
+// splitAtArchives divides paths into lists, and keeps their order. An archive is a list of its own.
+func splitAtArchives(paths []string) (lists []inputList) {
+	for _, path := range paths {
+		last := len(lists) - 1
+		switch {
+		case target.IsS3(path) || hasOnlyParquet(path):
+			lists = append(lists, inputList{[]string{path}, true})
+		case last >= 0 && !lists[last].isArchive:
+			lists[last].paths = append(lists[last].paths, path)
+		default:
+			lists = append(lists, inputList{[]string{path}, false})
 		}
-		lists = append(lists, paths[:n])
-		paths = paths[n:]
 	}
 	return lists
+}
+
+// hasOnlyParquet reports whether a path is a folder with the Parquet files of an archive, and with no other files
+// except those that an archive keeps for itself. The files of other folders are read as they are.
+func hasOnlyParquet(path string) bool {
+	hasParquet, hasOther := false, false
+	root := target.RealPath(path)
+	_ = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error { // reading reports an error
+		isOfArchive := name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "~tmp")
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && isOfArchive:
+			return fs.SkipDir
+		case entry.IsDir() || isOfArchive:
+			return nil
+		case name != root && filepath.Ext(name) == ".parquet":
+			hasParquet = true
+			return nil
+		}
+		hasOther = true
+		return fs.SkipAll
+	})
+	return hasParquet && !hasOther
 }
 
 // archiveRecords is an archive as a [Source].
