@@ -20,25 +20,19 @@ import (
 // BirthsMissingChanges returns the births of cfg's outputs that may miss changes, because a process was started without
 // their sinks, and that a repair can complete. all are the births of the pipeline.
 func BirthsMissingChanges(cfg *config.Config, all []state.Birth) []state.Birth {
-	var births []state.Birth
-	for _, b := range all {
-		if !b.LeftOut.IsZero() && !isArchive(b) && hasOutput(cfg, b) {
-			births = append(births, b)
-		}
-	}
-	return births
+	return outputsThat(cfg, all, func(b state.Birth) bool { return !b.LeftOut.IsZero() && !isArchive(b) })
 }
 
 // ArchivesMissingChanges returns the births of cfg's archives that miss changes. No repair can complete them. all are
 // the births of the pipeline.
 func ArchivesMissingChanges(cfg *config.Config, all []state.Birth) []state.Birth {
-	var births []state.Birth
-	for _, b := range all {
-		if MissedByArchive(b) != "" && hasOutput(cfg, b) {
-			births = append(births, b)
-		}
-	}
-	return births
+	return outputsThat(cfg, all, func(b state.Birth) bool { return MissedByArchive(b) != "" })
+}
+
+// outputsThat returns the births of cfg's outputs for which matches returns true. all are the births of the pipeline.
+func outputsThat(cfg *config.Config, all []state.Birth, matches func(state.Birth) bool) []state.Birth {
+	isOther := func(b state.Birth) bool { return !matches(b) || !hasOutput(cfg, b) }
+	return slices.DeleteFunc(slices.Clone(all), isOther)
 }
 
 // MissedByArchive says why the archive of a birth misses changes: it began after the pipeline, or a process ran without
@@ -58,20 +52,23 @@ func MissedByArchive(b state.Birth) string {
 	return ""
 }
 
-// restrictions are the settings by which an archive leaves out changes or masks values.
-var restrictions = []string{"archive.kinds", "archive.when", "archive.of", "archive.filters", "filters", "sensitive"}
+// restrictions are the settings by which an archive leaves out changes or masks values, besides its kinds.
+var restrictions = []string{"archive.when", "archive.of", "archive.filters", "filters", "sensitive"}
 
 // isRestricted reports whether an archive with these settings leaves out changes or masks values.
 func isRestricted(settings map[string]string) bool {
-	return slices.ContainsFunc(restrictions, func(name string) bool { return settings[name] != "" })
+	kinds, hasKinds := settings["archive.kinds"]
+	stored := config.Archive{Kinds: strings.Split(kinds, ", ")}
+	leavesOutKinds := hasKinds && !stored.TakesAllKinds()
+	return leavesOutKinds || slices.ContainsFunc(restrictions, func(name string) bool { return settings[name] != "" })
 }
 
-// noteRestricted stores in the birth of an archive that it takes other settings now than those that restricted it.
-func noteRestricted(ctx context.Context, births state.Births, b state.Birth) error {
+// noteMissed stores in a birth that its output may miss changes until now.
+func noteMissed(ctx context.Context, births state.Births, b state.Birth) error {
 	now := time.Now().UTC()
 	_, _, err := updateBirth(ctx, births, b, func(current *state.Birth) {
-		if current.LeftOut.Before(now) { // keep a later time of another process
-			current.LeftOut = now
+		if canMiss(*current) && current.LeftOut.Before(now) { // keep a later time of another process
+			current.Fresh, current.LeftOut = false, now
 		}
 	})
 	return err
@@ -91,8 +88,11 @@ func (r *birthRecords) newBirth(sink, target string) state.Birth {
 
 // hasOutput reports whether a sink of cfg writes to the output of a birth.
 func hasOutput(cfg *config.Config, b state.Birth) bool {
-	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
+	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return IsOutput(s, b) })
 }
+
+// IsOutput reports whether b is the birth of the output to which s writes.
+func IsOutput(s config.Sink, b state.Birth) bool { return s.Name == b.Sink && Target(s) == b.Target }
 
 // canMiss reports whether a missing change makes the output of a birth wrong. It does if the output has the table's
 // items or changes, was written before, and is not waiting for a backfill.
@@ -109,17 +109,11 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 	if a.births == nil || acknowledgesNothing {
 		return nil
 	}
-	now := time.Now().UTC()
 	for _, b := range a.births.stored {
 		if hasOutput(a.cfg, b) || !canMiss(b) {
 			continue
 		}
-		_, _, err := updateBirth(ctx, a.births.births, b, func(current *state.Birth) {
-			if canMiss(*current) && current.LeftOut.Before(now) { // keep a later time of another process
-				current.Fresh, current.LeftOut = false, now
-			}
-		})
-		if err != nil {
+		if err := noteMissed(ctx, a.births.births, b); err != nil {
 			return err
 		}
 		isFirst := b.LeftOut.IsZero() || b.LeftOut.Equal(b.Made)

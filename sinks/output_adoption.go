@@ -354,7 +354,7 @@ func (r *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state
 // acceptSettings records that an output continues under the settings of the file.
 func (r *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store any, a *Adoption) error {
 	if s.Archive != nil && isRestricted(a.found.storedPrint.Settings) {
-		if err := noteRestricted(ctx, r.births, a.Recorded); err != nil {
+		if err := noteMissed(ctx, r.births, a.Recorded); err != nil {
 			return err
 		}
 	}

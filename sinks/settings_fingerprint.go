@@ -229,7 +229,7 @@ func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
 		}
 	}
 	if a.births != nil && o.changed != nil && isArchive(o.birth) && isRestricted(o.changed.Old) {
-		if err := noteRestricted(ctx, a.births.births, o.birth); err != nil {
+		if err := noteMissed(ctx, a.births.births, o.birth); err != nil {
 			return err
 		}
 	}

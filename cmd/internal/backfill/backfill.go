@@ -203,9 +203,7 @@ func (j *job) warnOfWaiting() {
 		return
 	}
 	for _, s := range j.allSinks() {
-		waits := func(b state.Birth) bool {
-			return b.Sink == s.Name && b.Target == sinks.Target(s) && b.Stage == state.Waiting
-		}
+		waits := func(b state.Birth) bool { return sinks.IsOutput(s, b) && b.Stage == state.Waiting }
 		if slices.ContainsFunc(j.selection.allBirths, waits) && !slices.Contains(j.selection.names(), s.Name) {
 			fmt.Fprintf(j.streams.Err, cli.Warning+
 				"the sink %s waits, and this run does not fill it: when the run has ended, fill it with --sink %[1]s\n", s.Name)

@@ -74,7 +74,7 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 		bySink[b.Sink+"\n"+b.Target] = b
 	}
 	isOfFile := func(b state.Birth) bool {
-		return slices.ContainsFunc(all, func(s config.Sink) bool { return s.Name == b.Sink && sinks.Target(s) == b.Target })
+		return slices.ContainsFunc(all, func(s config.Sink) bool { return sinks.IsOutput(s, b) })
 	}
 	runs := findOpenRuns(births, stored, isOfFile)
 	isSelected := func(s config.Sink, b state.Birth) bool {

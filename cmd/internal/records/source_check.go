@@ -104,8 +104,7 @@ func CheckArchives(f *target.Flags, cfg *config.Config, births []state.Birth, pa
 			continue
 		}
 		var birth state.Birth // zero if births lack the archive
-		isOfSink := func(b state.Birth) bool { return b.Sink == s.Name && b.Target == sinks.Target(s) }
-		if i := slices.IndexFunc(births, isOfSink); i >= 0 {
+		if i := slices.IndexFunc(births, func(b state.Birth) bool { return sinks.IsOutput(s, b) }); i >= 0 {
 			birth = births[i]
 		}
 		missed, setting := sinks.MissedByArchive(birth), leavesOut(s)
