@@ -44,8 +44,8 @@ func MissedByArchive(b state.Birth) string {
 	case !isArchive(b) || b.LeftOut.IsZero():
 		return ""
 	case !beganLate:
-		return "a process was started without it, or it had settings that leave out or mask changes, until " +
-			b.LeftOut.Format(time.RFC3339)
+		return "at " + b.LeftOut.Format(time.RFC3339) +
+			" or before, a process ran without it, or it had settings that leave out or mask changes"
 	case b.Run == "" || b.Run == NoRun:
 		return "it began after the pipeline, at " + b.LeftOut.Format(time.RFC3339)
 	}

@@ -189,8 +189,8 @@ func (s *Source) endFile(err error) {
 	s.file = nil
 }
 
-// mayBeLeftOut reports whether a file that was refused is probably not an input: it is in a folder, and is of another
-// kind, or empty. A file named as JSON is an input: it is damaged if it is not JSON. An empty file of JSON lines is
+// mayBeLeftOut reports whether a refused file is probably no input. The file must be in a folder, and be empty or of
+// another kind. A file named as JSON is an input: it is damaged if it is not JSON. An empty file of JSON lines is
 // whole, but an empty .json file is damaged.
 func (f *file) mayBeLeftOut(refused error) bool {
 	extension := filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(f.Path, ".gz"), ".zst"))

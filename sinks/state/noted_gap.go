@@ -140,8 +140,8 @@ func endsAtLaterTime(stored, next record.Gap) bool {
 	case next.To.IsZero():
 		return next.Found.After(stored.Found)
 	default:
-		// The end became known. The stream kept what was created after Found for minStreamRetention. So the gap has not
-		// grown, unless it ends later than that.
+		// The end became known. A record that was created after Found stayed in the stream for minStreamRetention. So the
+		// gap has grown only if it ends later than that.
 		return next.To.After(stored.Found.Add(minStreamRetention))
 	}
 }

@@ -96,8 +96,8 @@ func firstHead(heads []sourceHead, reverse bool) (first *sourceHead) {
 	return first
 }
 
-// comesBefore reports whether the row of h comes before the row of earlier. earlier is of an earlier source, so with
-// equal keys it comes first, or last in reverse.
+// comesBefore reports whether the row of h comes before the row of earlier, which is the head of an earlier source. If
+// their keys are equal, the row of earlier comes first; in reverse order it comes last.
 func (h *sourceHead) comesBefore(earlier *sourceHead, reverse bool) bool {
 	order := h.key.compare(earlier.key)
 	if reverse {

@@ -226,8 +226,8 @@ func TestKilledRun_SinkWaitsAgain(t *testing.T) {
 	}
 }
 
-// A run that began with the wrong source is given up by giving its sinks other names and places: a backfill from the
-// right source fills these.
+// A run began with the wrong source. If its sinks get other names and places, a backfill from the right source fills
+// these.
 func TestKilledRun_WrongSource(t *testing.T) {
 	w := newItemsWorld(t, "")
 	w.put("wrong.jsonl", history(800))

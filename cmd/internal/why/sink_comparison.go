@@ -22,7 +22,7 @@ func compareSink(
 	}
 	out.Note = compared.Note(&known.Change)
 	if plan.Err != nil && !known.Change.Removed() {
-		known.Change = *audit.Removal(&known.Change) // it shows what is stored; the correct contents are unknown
+		known.Change = *audit.Removal(&known.Change) // the correct contents are unknown, so only what is stored is shown
 	}
 	findings, err := compared.Compare(ctx, &known, nil)
 	if err != nil {
