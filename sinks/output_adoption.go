@@ -214,7 +214,8 @@ func comparesVersions(setting string) bool {
 
 // changesForm reports whether rows and shares have another form under the new settings.
 func changesForm(e *ChangedError) bool {
-	return isAddedOrRemoved(e, "view.for_each.path") || changesValues(e) || changesTTLMembers(e)
+	hasOtherGuards := slices.Contains(e.Settings, "view.guards")
+	return hasOtherGuards || isAddedOrRemoved(e, "view.for_each.path") || changesValues(e) || changesTTLMembers(e)
 }
 
 // isAddedOrRemoved reports whether one of the compared settings lacks the setting.

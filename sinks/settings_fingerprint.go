@@ -8,13 +8,14 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Generation is the number of the format in which the sinks of Assemble write. A sink cannot write to an output in
 // another format.
-const Generation = 2
+const Generation = 3
 
 // ChangedError reports that a sink's output was written under other settings than those of the file. If the sink wrote
 // to that output, old and new rows, documents or objects would mix.
@@ -171,13 +172,13 @@ func (a *assembly) openOutput(
 func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (mayLackChanges bool, err error) {
 	switch {
 	case o.storedPrint.Generation > Generation:
-		return false, errs.Errorf(
+		return false, pipeline.Fatal(errs.Errorf(
 			"what it holds is of generation %d, and this program writes generation %d: use the newer program",
-			o.storedPrint.Generation, Generation)
+			o.storedPrint.Generation, Generation))
 	case o.storedPrint.Generation < Generation:
-		return false, errs.Errorf(
+		return false, pipeline.Fatal(errs.Errorf(
 			"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-				"and fill it: `tablewake backfill`", o.storedPrint.Generation, Generation)
+				"and fill it: `tablewake backfill`", o.storedPrint.Generation, Generation))
 	}
 	if o.changed = compareSettings(o.storedPrint, o.newPrint); o.changed == nil {
 		return true, nil

@@ -47,6 +47,7 @@ func (c *checker) settingsOf(s *Sink) map[string]string {
 		if s.View.InPlace {
 			m["view.tombstones"] = "in_place"
 		}
+		m["view.guards"] = s.View.guardedParts(len(c.cfg.Source.Tables))
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(textsOf(s.Search.Fields.Include, canonicalPath)))
 		m.set("search.mapping", mappingDigest(s.Search.Mapping))

@@ -207,6 +207,38 @@ sinks: {v: {view: {table: views, shards: 10, key: {PK: 'V#{@shard}', SK: '{@key}
 	}
 }
 
+// The setting view.guards changes when rows of a view get another guard, although no key of the view may change.
+func TestGuardSettings(t *testing.T) {
+	const text = `version: 1
+name: p
+source: {tables: [t]}
+state: {table: s}
+entities: {Order: {key: {PK: 'U#{User}', SK: 'O#{Order}'}, unique: Order}}
+sinks: {v: {view: {table: views, of: Order, key: {PK: 'O#{Order}', SK: x}}}}
+`
+	const key = "{PK: 'O#{Order}', SK: x}"
+	for _, tt := range []struct{ old, new, want string }{
+		{"", "", "rows"},
+		{", unique: Order", "", "items"},
+		{key, key + ", on_collision: last", "items"},
+		{key, "{PK: '{@key}', SK: x}, on_collision: last", "rows"},
+		{key, "{PK: 'S#{Status}', SK: x}", "items"},
+		{key, "{PK: '{Status}', SK: x}", "rows, if the key of the table is in Status"},
+		{key, "{PK: '{PK|esc}', SK: '{SK|esc}'}", "rows, if the key of the table is in PK, SK"},
+		{key, "{PK: '{SK|esc}', SK: '{PK|esc}'}", "rows, if the key of the table is in PK, SK"},
+		{key, "{PK: '{PK|esc}{Status}', SK: '{SK|esc}'}", "items"},
+		{key, "{PK: '{Status}', SK: '{@key}#{@each}'}, for_each: Tags", "items"},
+	} {
+		if got := settingsOf(t, strings.Replace(text, tt.old, tt.new, 1))["v"]["view.guards"]; got != tt.want {
+			t.Errorf("%q for %q: guards of %s, want %s", tt.new, tt.old, got, tt.want)
+		}
+	}
+	escaped := strings.NewReplacer(key, "{PK: '{PK|esc}', SK: '{SK|esc}'}", "[t]", "[t, u]").Replace(text)
+	if got := settingsOf(t, escaped)["v"]["view.guards"]; got != "items" {
+		t.Errorf("with two tables: guards of %s", got)
+	}
+}
+
 func allOf(a, b map[string]string) map[string]string {
 	all := maps.Clone(a)
 	maps.Copy(all, b)

@@ -206,6 +206,26 @@ func (v *View) boundNames() []string {
 // the row's key contains all of the table's key attributes.
 func (v *View) RowsMayGuardThemselves() bool { return v.ForEach == nil && v.keyMayIdentifyItem() }
 
+// guardedParts returns the setting view.guards: whether each row has a guard, or each item. A view cannot continue rows
+// that were written with the other kind of guards, because it does not find these guards. If the result depends on the
+// key of the source table, which the file does not have, guardedParts returns what it depends on.
+func (v *View) guardedParts(tables int) string {
+	var escaped []string
+	isAmbiguous := false
+	for _, c := range v.Key {
+		escaped = append(escaped, c.Template.EscPaths()...)
+		isAmbiguous = isAmbiguous || c.Template.Ambiguous()
+	}
+	slices.Sort(escaped)
+	switch {
+	case v.RowsGuardThemselves():
+		return "rows"
+	case v.ForEach != nil, isAmbiguous, len(escaped) == 0, tables > 1:
+		return "items"
+	}
+	return "rows, if the key of the table is in " + strings.Join(slices.Compact(escaped), ", ")
+}
+
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {
 	Table Table `key:"table,required" form:"NAME" doc:"Table of the group rows."`
