@@ -15,13 +15,32 @@ import (
 // later, its output does not show what it missed. So a process that starts without the sink stores its start time in
 // the birth of the output (Birth.LeftOut). The time stays until the output was compared with the whole table and
 // repaired (`tablewake gaps --repair --audit`). Nothing brings an archive what it missed, so its time stays. An archive
-// also gets such a time when it takes other settings, if its former ones left out changes or masked values.
+// also gets such a time when it takes other settings, if its former ones left out changes or masked values. A view, an
+// aggregate or a search index gets the time when `tablewake adopt` accepts its output: that may be older than the
+// state, empty, or written under settings that leave out items which the sink has now.
+
+// LeftOutText says why an output may miss changes. at is its Birth.LeftOut.
+func LeftOutText(at time.Time) string {
+	return "at " + at.Format(time.RFC3339) + ", a process without it was started, or adopt accepted it"
+}
 
 // BirthsMissingChanges returns the births of cfg's outputs that may miss changes, because a process was started without
 // their sinks, and that a repair can complete. all are the births of the pipeline.
 func BirthsMissingChanges(cfg *config.Config, all []state.Birth) []state.Birth {
-	return outputsThat(cfg, all, func(b state.Birth) bool { return !b.LeftOut.IsZero() && !isArchive(b) })
+	return outputsThat(cfg, all, func(b state.Birth) bool { return MayMissChanges(b) && !isArchive(b) })
 }
+
+// MayMissChanges reports whether an output may miss changes that it should have. An output that only began late misses
+// none after a backfill of all items, or after `backfill --none`, which says that it shall begin late. Without such a
+// backfill, an archive is still no source for other sinks.
+func MayMissChanges(b state.Birth) bool {
+	shallBeginLate := b.Run == NoRun && !isArchive(b)
+	isFilled := b.Run != "" && b.Run != NoRun
+	return !b.LeftOut.IsZero() && !(BeganLate(b) && (isFilled || shallBeginLate))
+}
+
+// BeganLate reports whether an output misses only changes from before it began.
+func BeganLate(b state.Birth) bool { return b.LeftOut.Equal(b.Made) }
 
 // ArchivesMissingChanges returns the births of cfg's archives that miss changes. No repair can complete them. all are
 // the births of the pipeline.
@@ -36,20 +55,16 @@ func outputsThat(cfg *config.Config, all []state.Birth, matches func(state.Birth
 }
 
 // MissedByArchive says why the archive of a birth misses changes: it began after the pipeline, or a process ran without
-// it. It returns "" if the archive misses none, or if b is of no archive. An archive that only began late misses none
-// after a backfill of all items.
+// it. It returns "" if the archive misses none, or if b is of no archive.
 func MissedByArchive(b state.Birth) string {
-	beganLate := b.LeftOut.Equal(b.Made)
 	switch {
-	case !isArchive(b) || b.LeftOut.IsZero():
+	case !isArchive(b) || !MayMissChanges(b):
 		return ""
-	case !beganLate:
-		return "at " + b.LeftOut.Format(time.RFC3339) +
-			" or before, a process ran without it, or it had settings that leave out or mask changes"
-	case b.Run == "" || b.Run == NoRun:
+	case BeganLate(b):
 		return "it began after the pipeline, at " + b.LeftOut.Format(time.RFC3339)
 	}
-	return ""
+	return "at " + b.LeftOut.Format(time.RFC3339) +
+		" or before, a process ran without it, or it had settings that leave out or mask changes"
 }
 
 // restrictions are the settings by which an archive leaves out changes or masks values, besides its kinds.
@@ -116,7 +131,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		if err := noteMissed(ctx, a.births.births, b); err != nil {
 			return err
 		}
-		isFirst := b.LeftOut.IsZero() || b.LeftOut.Equal(b.Made)
+		isFirst := b.LeftOut.IsZero() || BeganLate(b)
 		if isFirst {
 			a.logWarning(ctx, leftOutText(b), slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
@@ -138,9 +153,9 @@ func (a *assembly) warnOfLeftOut() {
 		return
 	}
 	for i := range a.opened {
-		if b := a.opened[i].birth; !b.LeftOut.IsZero() && !isArchive(b) {
+		if b := a.opened[i].birth; MayMissChanges(b) && !isArchive(b) {
 			a.logWarning(context.Background(),
-				"the sink may miss changes: a process ran without it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
+				"the sink may miss changes: a process ran without it, or adopt accepted it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
 				slog.String("sink", b.Sink), slog.Time("started", b.LeftOut))
 		}
 	}

@@ -186,7 +186,7 @@ func (r *birthRecords) adoptSettings(
 	case s.Archive != nil || s.Notify != nil:
 		a.Accepting = "what was written stays as it is; new changes are written under the new settings"
 	default:
-		a.Accepting = "rows and documents stay as they are until their items change, or `tablewake audit --repair` fixes them. If the new settings only fix what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
+		a.Accepting = "rows and documents stay as they are until their items change, or `tablewake gaps --repair --audit` fixes them. If the new settings only fix what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
 			"If they move what did not fail, fill another sink instead: an item may stay at its former place, too"
 	}
 	if f.out != nil {
@@ -310,6 +310,12 @@ func (r *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 
 	isNewOutput := a.renews && a.next.ID != a.Recorded.ID
 	next := a.next
+	if s.KeepsState() && next.Stage != state.Waiting {
+		next.Fresh, next.LeftOut = false, time.Now().UTC()
+		if isNewOutput {
+			next.LeftOut = next.Made
+		}
+	}
 	next.State, next.Store, next.Begun = r.identity, a.StoreIdentity, !isNewOutput
 	if a.renews && a.found.out != nil {
 		if err := a.found.out.Forget(ctx); err != nil {
@@ -354,7 +360,8 @@ func (r *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state
 
 // acceptSettings records that an output continues under the settings of the file.
 func (r *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store any, a *Adoption) error {
-	if s.Archive != nil && isRestricted(a.found.storedPrint.Settings) {
+	leavesOut := s.Archive != nil && isRestricted(a.found.storedPrint.Settings)
+	if s.KeepsState() || leavesOut {
 		if err := noteMissed(ctx, r.births, a.Recorded); err != nil {
 			return err
 		}
@@ -364,6 +371,7 @@ func (r *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store 
 	if a.found.movedFrom != "" {
 		next := a.next
 		next.Target, next.Store = a.Target, a.StoreIdentity
+		next.Fresh, next.LeftOut = false, time.Now().UTC()
 		if _, err := r.births.RecordBirth(ctx, next); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -20,6 +21,7 @@ type JobOptions struct {
 	Stores         *target.Stores
 	Streams        cli.Streams // Err receives the progress; Extensions has the Go code of filters
 	Sinks          []string    // names of the sinks. Default: all that keep state
+	Records        []string    // saved records and archives to compare with. Default: the source table
 	WritersRunning bool        // consumers or a function may write to the sinks meanwhile
 	DryRun         bool        // repairs write nothing
 
@@ -32,30 +34,37 @@ type JobOptions struct {
 	TrustLag                bool          // use Lag even if there are leases
 }
 
-// Job makes audits and repairs for other commands. It always compares the sinks with the source table, and never with
-// saved records.
+// Job makes audits and repairs for other commands.
 type Job struct {
 	job
-	table      *run.Table
+	table      *run.Table  // nil: the items are those of the records
+	records    run.Options // Items and Lookup of the records
 	onProgress func(done, total int64)
 }
 
-// NewJob opens the sinks, and describes the source table. The caller closes the job, and then the stores.
+// NewJob opens the sinks, and describes the source table or reads the records. The caller closes the job, and then the
+// stores.
 func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 	flags := &options{
 		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: o.Segments, parts: o.Parts, rounds: o.Rounds,
 		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
 	}
-	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true,
+	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: len(o.Records) == 0,
 		running: o.WritersRunning, budget: run.NewBudget(o.RCU), onOutcome: o.OnOutcome}}
 	var err error
-	if j.aws, err = target.LoadAWS(ctx); err != nil {
-		return nil, err
-	}
 	j.sinks, err = audit.Open(ctx, o.Config, o.Stores, audit.Options{
 		Sinks: o.Sinks, CommandFlags: o.CommandLine(o.Config), DryRun: o.DryRun, Extensions: o.Streams.Extensions,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if !j.live {
+		if err := j.openRecords(ctx, &j.records, o.Records); err != nil {
+			return nil, errors.Join(err, j.Close())
+		}
+		return j, nil
+	}
+	if j.aws, err = target.LoadAWS(ctx); err != nil {
 		return nil, err
 	}
 	if j.table, err = run.OpenTable(ctx, j.aws, o.Config, j.o.Decoder(o.Config), j.budget); err != nil {
@@ -67,7 +76,7 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 // Sinks returns the audited sinks. The sink of a suspect is an index into them.
 func (j *Job) Sinks() []audit.Sink { return j.sinks }
 
-// Table describes the source table.
+// Table describes the source table. It returns nil if the job compares with records.
 func (j *Job) Table() *run.Table { return j.table }
 
 // OnProgress makes later audits of the job call f with the progress of their current step. total is 0 if it is unknown.
@@ -93,11 +102,15 @@ func (j *Job) Audit(
 ) (*run.Summary, error) {
 	o := j.auditOptions()
 	o.Report = report
-	if err := j.openTable(ctx, &o); err != nil {
+	if err := j.openItems(ctx, &o); err != nil {
 		return nil, err
 	}
-	o.Header.Source = o.Items.Info().Source
-	if suspects != nil {
+	if !j.live {
+		subject += o.Header.Source // an audit that was interrupted does not continue with other records
+	}
+	if suspects == nil {
+		o.AlreadyUndecodable = j.lostRecords
+	} else {
 		o.Items, o.Suspects = nil, suspects
 	}
 	var err error
@@ -114,6 +127,19 @@ func (j *Job) Audit(
 	return run.Audit(ctx, o)
 }
 
+// openItems opens the items of the table or of the records.
+func (j *Job) openItems(ctx context.Context, o *run.Options) (err error) {
+	if j.live {
+		err = j.openTable(ctx, o)
+	} else {
+		o.Items, o.Lookup = j.records.Items, j.records.Lookup
+	}
+	if err == nil {
+		o.Header.Source = o.Items.Info().Source
+	}
+	return err
+}
+
 // ReportSuspects returns a function that adds each place in a report. If the caller passes that function to
 // [Job.Audit], the audit compares these places again.
 func (j *Job) ReportSuspects(report string) func(add func(sink int, s run.Suspect)) error {
@@ -123,7 +149,7 @@ func (j *Job) ReportSuspects(report string) func(add func(sink int, s run.Suspec
 // Repair repairs the findings of a report.
 func (j *Job) Repair(ctx context.Context, report string) (*RepairSummary, error) {
 	o := j.auditOptions()
-	if err := j.openTable(ctx, &o); err != nil {
+	if err := j.openItems(ctx, &o); err != nil {
 		return nil, err
 	}
 	return j.repairFindings(ctx, report, o.Lookup, o.Header)

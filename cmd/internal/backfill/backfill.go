@@ -274,15 +274,18 @@ func (j *job) recordOutputs(ctx context.Context) error {
 	return err
 }
 
-// markLiveUnfilled makes sinks live without a backfill. They wait, or their run has written nothing.
+// markLiveUnfilled makes sinks live without a backfill. They wait, their run has written nothing, or they began again
+// after their output was lost.
 func (j *job) markLiveUnfilled(ctx context.Context) error {
 	var runs []string
 	for _, b := range j.selection.births {
 		hasWrittenNothing := b.Stage == state.Filling && !j.selection.isStored()
+		s, _ := j.cfg.Sink(b.Sink)
+		beganAgain := s.KeepsState() && sinks.BeganLate(b)
 		switch {
 		case hasWrittenNothing:
 			runs = append(runs, b.Run)
-		case b.Stage != state.Waiting:
+		case b.Stage != state.Waiting && !beganAgain:
 			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
 		}
 	}

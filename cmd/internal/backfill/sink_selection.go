@@ -198,9 +198,9 @@ func (r *openRuns) checkSelected(s config.Sink, b state.Birth) error {
 	case isLive && b.Run == sinks.NoRun:
 		return cli.Usagef("--sink %s began with the changes of its first start "+
 			"(backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
-	case isLive && !b.LeftOut.IsZero() && s.KeepsState():
+	case isLive && sinks.MayMissChanges(b) && !sinks.BeganLate(b) && s.KeepsState():
 		return cli.Usagef(
-			"--sink %s may miss changes: a process ran without it, and a backfill would not bring what was removed meanwhile; "+
+			"--sink %s may miss changes: a process ran without it, or adopt accepted it, and a backfill would not bring what was removed meanwhile; "+
 				"`tablewake gaps --repair --audit` with the same -c and --live or --local compares it with the table, and repairs it", s.Name)
 	case isFilled && s.Custom != nil: // a Go sink gets the items again
 	case isFilled && s.Archive != nil:

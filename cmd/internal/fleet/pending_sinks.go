@@ -42,12 +42,13 @@ func (r *Report) addPendingSinks(obs *Observation) {
 	}
 }
 
-// addLeftOutSinks adds a problem for each sink that may miss changes, because a process was started without it.
+// addLeftOutSinks adds a problem for each sink that may miss changes, because a process was started without it, or
+// because adopt accepted it.
 func (r *Report) addLeftOutSinks(obs *Observation) {
 	for _, b := range obs.LeftOut {
 		r.addProblem(NotRepaired, b.Sink, "`"+obs.command("gaps")+
 			" --repair --audit` compares it with the table, and repairs it",
-			"sink %s may miss changes: a process without it was started at %s", b.Sink, b.LeftOut.Format(time.RFC3339))
+			"sink %s may miss changes: %s", b.Sink, sinks.LeftOutText(b.LeftOut))
 	}
 }
 

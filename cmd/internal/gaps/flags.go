@@ -24,6 +24,7 @@ type options struct {
 	startExport     bool
 	bucket, prefix  string
 	audit           bool
+	records         []string // with --audit: the records that the --local folder was made from
 	dryRun          bool
 	sinks           []string
 	shards          []string
@@ -46,11 +47,11 @@ type options struct {
 func New(s cli.Streams) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use:   "gaps -c FILE (--live | --local DIR) [--repair (--export FOLDER | --start-export --bucket B | --audit)]",
+		Use:   "gaps -c FILE (--live | --local DIR) [--repair (--export FOLDER | --start-export --bucket B | --audit [RECORDS...])]",
 		Short: "List gaps, and repair sinks after them",
 		Long: `gaps lists the gaps of a pipeline: records that the stream dropped before they were read. A gap is open, repairing or
-repaired. gaps also lists sinks that may miss changes because a process ran with a file that lacked them. --audit repairs
-those sinks.
+repaired. gaps also lists sinks that may miss changes although no record was lost: a process ran with a file that lacked
+them, or adopt accepted what they had written. --audit repairs those sinks.
 
 --repair compares the sinks with the table, repairs the differences, and compares again. A gap is repaired when the last
 comparison found no difference. It compares
@@ -64,13 +65,16 @@ completely, for the items of the exports.
 A repair is refused while reading is stopped at the gap, while dead letters of the sinks wait, and while a process may
 still write what it read before the gap. On Lambda, name the on-failure queue with --queue: it must be empty.
 
-With --local, no consumer may use the folder. The items are read from the table.`,
+With --local, no consumer may use the folder. The items are read from the table. For sinks that may miss changes, --audit
+takes the last state of each item from RECORDS instead, if they are named: saved records and archives. Name everything that
+was written into the folder.`,
 		Example: `  tablewake gaps -c tablewake.yaml --live
   tablewake gaps -c tablewake.yaml --live --repair --start-export --bucket shop-exports
   tablewake gaps -c tablewake.yaml --live --repair --audit --dry-run
-  tablewake gaps -c tablewake.yaml --live --repair --export s3://shop-exports/AWSDynamoDB/01760000000000-abcdef01`,
-		Args: cli.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error {
+  tablewake gaps -c tablewake.yaml --live --repair --export s3://shop-exports/AWSDynamoDB/01760000000000-abcdef01
+  tablewake gaps -c tablewake.yaml --local out --repair --audit stream.jsonl`,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.records = args
 			o.trustLag = c.Flags().Changed("lag")
 			return o.run(c.Context(), s)
 		},
@@ -124,6 +128,8 @@ func (o *options) checkFlags() error {
 			"--export, --start-export, --audit, --dry-run, --sink, --shard, --queue and --no-queue go with --repair")
 	case o.repair && comparisons != 1:
 		return cli.Usagef("--repair needs one of --export, --start-export and --audit: what the sinks are compared with")
+	case len(o.records) > 0 && (!o.audit || o.Live):
+		return cli.Usagef("%s: records go with --local, --repair and --audit: they are what the sinks are compared with", o.records[0])
 	case o.startExport != (o.bucket != ""):
 		return cli.Usagef("--start-export and --bucket go together")
 	case o.startExport && o.dryRun:

@@ -9,6 +9,8 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -27,11 +29,12 @@ type Report struct {
 	NotRepairable []string `json:"not_mended,omitempty"` // parts of the sinks that no repair can restore
 }
 
-// LeftOut is a sink that may miss changes, because a process was started with a file without it.
+// LeftOut is a sink that may miss changes, because a process was started with a file without it, or because adopt
+// accepted its output.
 type LeftOut struct {
 	Sink    string    `json:"sink"`
 	Output  string    `json:"output"`
-	Started time.Time `json:"started"` // when the last process without the sink was started
+	Started time.Time `json:"started"` // when that happened last
 }
 
 // newReport returns the report of what a pipeline has noted. flags are the flags of the commands in the report.
@@ -55,6 +58,10 @@ func newReport(pipeline, flags string, noted notes, notRepairable []string) *Rep
 	if exportsSuffice {
 		r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --start-export --bucket BUCKET")
 	}
+	if len(openGaps) == 0 {
+		r.Commands = append(r.Commands, target.AuditRepairCommand(flags))
+		return r
+	}
 	r.Commands = append(r.Commands, "tablewake gaps "+flags+" --repair --audit")
 	return r
 }
@@ -69,8 +76,7 @@ func (r *Report) Write(w io.Writer) {
 		}
 	}
 	for _, l := range r.LeftOut {
-		fmt.Fprintf(w, "sink %s (%s) may miss changes: a process without it was started at %s\n", l.Sink, l.Output,
-			l.Started.Format(time.RFC3339))
+		fmt.Fprintf(w, "sink %s (%s) may miss changes: %s\n", l.Sink, l.Output, sinks.LeftOutText(l.Started))
 	}
 	if len(r.Gaps)+len(r.LeftOut) == 0 {
 		fmt.Fprintln(w, "no gaps are noted")

@@ -20,6 +20,9 @@ func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error)
 		return nil, nil
 	}
 	openGaps := selectOpenGaps(noted.gaps, c.shards)
+	if len(c.records) > 0 {
+		openGaps = nil // saved records do not have the lost ones
+	}
 	leftOut, err := c.selectLeftOut(noted.leftOut, openGaps)
 	if err != nil {
 		return nil, err
@@ -119,7 +122,7 @@ func (c *command) requestExports(
 func (c *command) newAuditJob(ctx context.Context) (*auditor.Job, error) {
 	locksLeaseFile := c.leaseFile != "" && !c.dryRun // so that no consumer can run
 	return auditor.NewJob(ctx, auditor.JobOptions{
-		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks,
+		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Records: c.records,
 		WritersRunning: c.Live && !locksLeaseFile, DryRun: c.dryRun,
 		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu,
 		MaxLag: c.maxLag, Lag: c.lag, TrustLag: c.trustLag, ClockSkew: c.clockSkew,
@@ -132,7 +135,11 @@ func (c *command) check(ctx context.Context, selected notes) error {
 	if c.LambdaReads(c.cfg) {
 		maxDelay = c.functionTimeout
 	}
-	if err := CheckNotTooEarly(selected.gaps, selected.leftOut, maxDelay); err != nil {
+	leftOut := selected.leftOut
+	if c.Local != "" {
+		leftOut = nil // no other process uses the folder
+	}
+	if err := CheckNotTooEarly(selected.gaps, leftOut, maxDelay); err != nil {
 		return err
 	}
 	if err := c.checkStopped(ctx, selected.gaps); err != nil {

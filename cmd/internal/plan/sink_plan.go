@@ -76,9 +76,10 @@ func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command strin
 	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
 		return "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it; " +
 			"or, if that ended with an error, do what the error says", ""
-	case !c.Birth.LeftOut.IsZero() && c.FilledByDefault:
-		return "it may miss changes: a process without it was started at " + c.Birth.LeftOut.Format(time.RFC3339) +
-			"; an audit finds and repairs them", "tablewake gaps " + flags + " --repair --audit"
+	case sinks.MayMissChanges(c.Birth) && c.FilledByDefault:
+		return "it may miss changes: " + sinks.LeftOutText(c.Birth.LeftOut) +
+				"; an audit of the table, or of all records that were written into a folder, finds and repairs them",
+			target.AuditRepairCommand(flags)
 	}
 	return "", ""
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -102,6 +103,13 @@ func (f *Flags) BackfillSource(cfg *config.Config) string {
 		source += " --function NAME --lag TIME"
 	}
 	return source
+}
+
+// AuditRepairCommand returns the command that repairs the sinks that may miss changes, although no record was lost.
+// flags is the result of [Flags.CommandLine]. A folder can be compared with the records that it was made from.
+func AuditRepairCommand(flags string) string {
+	isFolder := strings.Contains(flags, " --local ")
+	return "tablewake gaps " + flags + " --repair --audit" + cli.Choose(isFolder, " RECORDS...", "")
 }
 
 // BackfillCommand returns the command that fills a sink. flags is the result of [Flags.CommandLine], and source is the
