@@ -88,6 +88,9 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := j.o.NoteItemKeys(j.keys); err != nil {
+		return nil, err
+	}
 	host, _ := os.Hostname() // a part of the id with which this process claims parts
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
 		Snapshot: snap, Backfills: j.stateStore, Run: j.selection.runID, Owner: host + "-" + state.NewID(),

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func (j *job) resolveKeys(ctx context.Context) error {
 	} else if len(keys) == 0 {
 		return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table")
 	}
-	if err := j.checkEntityKeys(); err != nil {
+	if err := errors.Join(j.checkEntityKeys(), j.o.CheckItemKeys(keys)); err != nil {
 		return err
 	}
 	narrowing, err := j.o.narrowing.Build(j.cfg, keys[0])

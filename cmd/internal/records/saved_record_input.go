@@ -88,6 +88,9 @@ type Reporting struct {
 	// RefuseForeign makes a record of another table than Tables end the reading with an error. Otherwise Warn tells it.
 	RefuseForeign bool
 	Mask          *mask.Mask
+	// NoteKeys gets the names of the key attributes of one change of each page. Its error ends the reading. Default: not
+	// called
+	NoteKeys func(names []string) error
 
 	mu        sync.Mutex // several goroutines decode pages; it guards the fields from epochZero on
 	Ended     bool       // the source was read to its end
@@ -174,7 +177,7 @@ func (r *Reporting) Warn(w io.Writer) {
 }
 
 // report prints the undecodable records of a page. It also notes what [Reporting.Warn] warns about. It returns an error
-// if RefuseForeign is set and the page has a record of another table.
+// if RefuseForeign is set and the page has a record of another table, or the error of NoteKeys.
 func (r *Reporting) report(p *record.Page) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -199,11 +202,18 @@ func (r *Reporting) report(p *record.Page) error {
 		fmt.Fprintln(r.W, "undecodable:", ErrorText(r.Mask.RecordError(e)))
 	}
 	foreign := foreignTable(p, r.Tables)
-	if r.RefuseForeign {
+	if r.RefuseForeign && foreign != "" {
 		return foreignError(foreign, r.Tables)
 	}
 	r.foreignTable = cmp.Or(foreign, r.foreignTable)
-	return nil
+	if r.NoteKeys == nil || foreign != "" || len(p.Changes) == 0 {
+		return nil
+	}
+	var names []string
+	for name := range p.Changes[0].Keys.All() {
+		names = append(names, name)
+	}
+	return r.NoteKeys(names)
 }
 
 // ErrorText formats the error of a record with the file and line of the record.

@@ -137,7 +137,8 @@ func (o *options) openInput(
 		}
 		src = first
 	}
-	return &records.Reporting{Source: src, Tables: cfg.Source.Tables, RefuseForeign: o.rebuild, Mask: mask}, nil
+	return &records.Reporting{Source: src, Tables: cfg.Source.Tables, RefuseForeign: o.rebuild, Mask: mask,
+		NoteKeys: o.NoteItemKeys}, nil
 }
 
 // replay runs the input through the pipeline, and prints the summary.

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/private"
 	"github.com/tablewake/tablewake/sinks/local"
@@ -23,6 +25,9 @@ const ownerFile = "pipeline.json"
 type owner struct {
 	Pipeline   string `json:"pipeline"`
 	TableInKey bool   `json:"table_in_key"` // canonical keys begin with the name of the table
+	// Keys are the key attributes of the items, sorted. They are empty until the first record or item was read, and if
+	// TableInKey is set
+	Keys []string `json:"keys,omitempty"`
 }
 
 func newOwner(cfg *config.Config) owner {
@@ -65,7 +70,11 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	b, err := json.Marshal(newOwner(cfg))
+	return newOwner(cfg).write(dir)
+}
+
+func (o owner) write(dir string) error {
+	b, err := json.Marshal(o)
 	if err != nil {
 		return err
 	}
@@ -112,12 +121,48 @@ func (o owner) check(dir string, cfg *config.Config) error {
 	case o.Pipeline != cfg.Name:
 		return fmt.Errorf("%s was written by the pipeline %s, and %s has the name %s: "+
 			"give --local another folder; `tablewake replay --fresh` empties this one first", dir, o.Pipeline, cfg.File, cfg.Name)
-	case o != newOwner(cfg):
+	case o.TableInKey != newOwner(cfg).TableInKey:
 		return fmt.Errorf(
 			"%s was written with other source tables than %s names: the keys of items differ where there are several; "+
 				"give --local another folder; `tablewake replay --fresh` empties this one first", dir, cfg.File)
 	}
 	return nil
+}
+
+// CheckItemKeys returns a usage error if the items in the --local folder have other key attributes than names. An item
+// whose key lacks an attribute would be another item, and count twice.
+func (f *Flags) CheckItemKeys(names []string) error {
+	_, err := f.compareItemKeys(names)
+	return err
+}
+
+// NoteItemKeys is CheckItemKeys, and stores the names if none are stored. The caller has opened the folder for writing.
+func (f *Flags) NoteItemKeys(names []string) error {
+	o, err := f.compareItemKeys(names)
+	if err != nil || o.Pipeline == "" || o.TableInKey || len(o.Keys) > 0 {
+		return err
+	}
+	o.Keys = slices.Sorted(slices.Values(names))
+	return o.write(f.Local)
+}
+
+// compareItemKeys compares the names of key attributes with those in the owner file. The owner is zero if there is no
+// folder or no such file.
+func (f *Flags) compareItemKeys(names []string) (owner, error) {
+	if f.Live {
+		return owner{}, nil
+	}
+	o, err := ReadOwner(f.Local)
+	if errors.Is(err, fs.ErrNotExist) {
+		return owner{}, nil
+	}
+	sorted := slices.Sorted(slices.Values(names))
+	if err == nil && len(o.Keys) > 0 && !slices.Equal(o.Keys, sorted) {
+		err = cli.Usagef("the items in %s have the key attributes %s, and these have %s: "+
+			"name all key attributes of the table, or give --local another folder", f.Local, strings.Join(o.Keys, ","),
+			strings.Join(sorted, ","))
+	}
+	return o, err
 }
 
 // emptyFolder removes the entries of a folder. It returns an error that names an entry if tablewake did not write it.
