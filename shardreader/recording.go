@@ -118,13 +118,9 @@ func (r *recorder) run(ctx context.Context) error {
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	var newest map[string]string // iterators that show where to stop, by shard id; nil with Idle
-	if r.options.Idle == 0 {
-		var err error
-		newest, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage)
-		if err != nil {
-			return err
-		}
+	newest, err := r.stopIterators(ctx)
+	if err != nil {
+		return err
 	}
 	for {
 		for _, s := range r.lineage.readyShards() {
@@ -143,6 +139,15 @@ func (r *recorder) run(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// stopIterators returns, by shard id, iterators that show where the readers of the open shards stop. It returns nil if
+// Idle is set, because Idle then ends the recording.
+func (r *recorder) stopIterators(ctx context.Context) (map[string]string, error) {
+	if r.options.Idle > 0 {
+		return nil, nil
+	}
+	return newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage)
 }
 
 // list adds the shards that are listed now.

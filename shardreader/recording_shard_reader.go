@@ -40,8 +40,13 @@ func (r *recorder) newReader(shard, newest string) *shardReader {
 // readToEnd reads the shard to its end, or to the end of the recording. ended is as in shardEnd.
 func (s *shardReader) readToEnd(ctx context.Context) (ended bool, err error) {
 	for {
-		if err := s.findStop(ctx); err != nil || s.isPastStop() {
+		if err := s.findStop(ctx); err != nil {
 			return false, err
+		}
+		// The record at stopAt may have been read before stopAt was known. The reader must not wait for a later record,
+		// because there may be none.
+		if s.reachesStop(s.lastSequence) {
+			return false, nil
 		}
 		page, err := s.read(ctx)
 		if errors.Is(err, ErrNotFound) {
@@ -66,11 +71,10 @@ func (s *shardReader) readToEnd(ctx context.Context) (ended bool, err error) {
 	}
 }
 
-// isPastStop reports whether the record at stopAt, or a later one, was already read. That happens if the record was
-// read before stopAt was known. The reader must then stop at once. It must not wait for a later record, because there
-// may be none.
-func (s *shardReader) isPastStop() bool {
-	return s.stopAt != "" && s.lastSequence != "" && record.CompareSequence(s.lastSequence, s.stopAt) >= 0
+// reachesStop reports whether a sequence number is that of the record at stopAt, or of a later record. The sequence
+// number may be "".
+func (s *shardReader) reachesStop(sequence string) bool {
+	return s.stopAt != "" && sequence != "" && record.CompareSequence(sequence, s.stopAt) >= 0
 }
 
 // isIdle reports whether the reader stops at an open shard whose last page was empty. With Idle, it stops once the
@@ -89,29 +93,30 @@ func (s *shardReader) isIdle() bool {
 
 // findStop searches for the first record written after the recording started. If it finds the record, it sets stopAt.
 func (s *shardReader) findStop(ctx context.Context) error {
-	for s.newest != nil {
-		page, err := s.newest.Next(ctx)
-		switch {
-		case err == nil:
-			s.stopAt = page.Page.FirstSequence()
-			if s.stopAt != "" || page.Ended {
-				s.newest = nil
-			}
-			return nil
-		case errors.Is(err, ErrExpiredIterator): // a later stop is correct too: only more records are recorded
-			return nil
-		case errors.Is(err, ErrNotFound):
-			s.newest = nil
-			return nil
-		case errors.Is(err, ErrTrimmed):
-			// All records left were written after the start of the recording, so the oldest record left is at stopAt.
-			s.newest.Restart()
-			if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
-				return err
-			}
-		default:
+	if s.newest == nil {
+		return nil
+	}
+	page, err := s.newest.Next(ctx)
+	for errors.Is(err, ErrTrimmed) {
+		// All records left were written after the start of the recording, so the oldest record left is at stopAt.
+		s.newest.Restart()
+		if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
 			return err
 		}
+		page, err = s.newest.Next(ctx)
+	}
+	switch {
+	case errors.Is(err, ErrExpiredIterator): // a later stop is correct too: only more records are recorded
+		return nil
+	case errors.Is(err, ErrNotFound):
+		s.newest = nil
+		return nil
+	case err != nil:
+		return err
+	}
+	s.stopAt = page.Page.FirstSequence()
+	if s.stopAt != "" || page.Ended {
+		s.newest = nil
 	}
 	return nil
 }
@@ -121,15 +126,15 @@ func (s *shardReader) findStop(ctx context.Context) error {
 func (s *shardReader) read(ctx context.Context) (record.GetRecordsPage, error) {
 	for {
 		page, err := s.cursor.Next(ctx)
-		isExpired, isTrimmed := errors.Is(err, ErrExpiredIterator), errors.Is(err, ErrTrimmed)
-		if !isExpired && !isTrimmed {
-			return page, err
-		}
-		if isTrimmed {
+		switch {
+		case errors.Is(err, ErrTrimmed):
 			s.noteTrimmed()
 			if err := pipeline.Sleep(ctx, s.options.Poll); err != nil {
 				return page, err
 			}
+		case errors.Is(err, ErrExpiredIterator): // the next call requests a new iterator
+		default:
+			return page, err
 		}
 		if ctx.Err() != nil {
 			return page, context.Cause(ctx)
@@ -162,8 +167,8 @@ func (s *shardReader) isYoung() bool {
 func (s *shardReader) write(page *record.Page) (reachesStop bool, err error) {
 	var records []record.PageRecord
 	for r := range page.Records() {
-		reachesStop = s.stopAt != "" && r.Sequence != "" && record.CompareSequence(r.Sequence, s.stopAt) >= 0
-		if reachesStop {
+		if s.reachesStop(r.Sequence) {
+			reachesStop = true
 			break
 		}
 		s.lastSequence = cmp.Or(r.Sequence, s.lastSequence)

@@ -35,10 +35,11 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 }
 
 // streamsOfTable returns the streams of a table, the newest last. It returns at least one stream or an error.
-func streamsOfTable(ctx context.Context, api API, table string) (refs []StreamRef, err error) {
-	var page StreamPage
-	for hasMore := true; hasMore; hasMore = page.After != "" {
-		page, err = api.ListStreams(ctx, table, page.After)
+func streamsOfTable(ctx context.Context, api API, table string) ([]StreamRef, error) {
+	var refs []StreamRef
+	after := ""
+	for {
+		page, err := api.ListStreams(ctx, table, after)
 		if err != nil {
 			return nil, err
 		}
@@ -46,6 +47,10 @@ func streamsOfTable(ctx context.Context, api API, table string) (refs []StreamRe
 			if s.Table == table {
 				refs = append(refs, s)
 			}
+		}
+		after = page.After
+		if after == "" {
+			break
 		}
 	}
 	if len(refs) == 0 {

@@ -54,10 +54,10 @@ func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 		ctx, cancel := context.WithCancel(ctx)
 		api := newRetryingAPI(o.API, o.Attempts, o.Retryable)
 		t := &tailer{options: o, api: api, pages: make(chan *record.Page)}
-		var err error
+		result := make(chan error, 1)
 		go func() {
-			defer close(t.pages)
-			err = t.run(ctx)
+			result <- t.run(ctx)
+			close(t.pages)
 		}()
 		defer func() {
 			cancel()
@@ -69,7 +69,7 @@ func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 				return
 			}
 		}
-		if err != nil {
+		if err := <-result; err != nil {
 			yield(&record.Page{}, err)
 		}
 	}
@@ -104,13 +104,12 @@ func (t *tailer) run(ctx context.Context) error {
 			r := t.newReader(s.ID, newest[s.ID], start)
 			readers.start(s.ID, func() (ended bool, err error) { return true, r.readToEnd(ctx) })
 		}
-		awaitsShards := t.lineage.childless() && t.status != Disabled
-		if readers.running == 0 && !awaitsShards {
-			return nil
-		}
-		var relist <-chan time.Time
-		if awaitsShards {
+		var relist <-chan time.Time // nil, and never ready, if no new shards are expected
+		if t.expectsShards() {
 			relist = time.After(pause)
+		}
+		if readers.running == 0 && relist == nil {
+			return nil
 		}
 		select {
 		case end := <-readers.ends:
@@ -130,6 +129,9 @@ func (t *tailer) run(ctx context.Context) error {
 		}
 	}
 }
+
+// expectsShards reports whether the stream will list more shards. A disabled stream gets no new shards.
+func (t *tailer) expectsShards() bool { return t.status != Disabled && t.lineage.childless() }
 
 // begin lists the shards, and skips the closed shards, which a tail does not read. It returns, by shard id, iterators
 // after the newest records of the open shards.

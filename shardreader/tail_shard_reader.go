@@ -32,36 +32,28 @@ func (t *tailer) newReader(shard, newest string, start time.Time) *tailReader {
 // readToEnd reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
 func (r *tailReader) readToEnd(ctx context.Context) error {
 	for {
-		calledAt := time.Now()
-		ended, requestedWait, err := r.readPage(ctx, calledAt)
-		if err != nil || ended {
+		calledAt, pause := time.Now(), readPause
+		if err := r.updatePosition(); err != nil {
 			return err
 		}
-		if err := pipeline.Sleep(ctx, time.Until(calledAt.Add(max(readPause, requestedWait)))); err != nil {
+		page, err := r.cursor.Next(ctx)
+		if err != nil {
+			r.failures++
+			requestedWait, mayRetry := r.afterFailure(err)
+			if !mayRetry || r.failures >= r.options.Attempts || ctx.Err() != nil {
+				return err
+			}
+			pause = max(readPause, requestedWait)
+		} else {
+			r.failures, r.readAt = 0, calledAt
+			if err := r.deliver(ctx, page.Page); err != nil || page.Ended {
+				return err
+			}
+		}
+		if err := pipeline.Sleep(ctx, time.Until(calledAt.Add(pause))); err != nil {
 			return err
 		}
 	}
-}
-
-// readPage reads and delivers the next page. calledAt is the time of the call. If the call fails and may be tried
-// again, err is nil.
-func (r *tailReader) readPage(
-	ctx context.Context, calledAt time.Time,
-) (ended bool, requestedWait time.Duration, err error) {
-	if err := r.updatePosition(); err != nil {
-		return false, 0, err
-	}
-	page, err := r.cursor.Next(ctx)
-	if err != nil {
-		r.failures++
-		requestedWait, mayRetry := r.afterFailure(err)
-		if !mayRetry || r.failures >= r.options.Attempts || ctx.Err() != nil {
-			return false, 0, err
-		}
-		return false, requestedWait, nil
-	}
-	r.failures, r.readAt = 0, calledAt
-	return page.Ended, 0, r.deliver(ctx, page.Page)
 }
 
 // updatePosition updates the position of a reader that has read no record and needs an iterator. All pages up to readAt
