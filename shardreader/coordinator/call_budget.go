@@ -8,6 +8,12 @@ import (
 
 const month = 30 * 24 * time.Hour
 
+// Unused calls can be made later: the calls of the last maxSaved, or minBurst calls if these are more.
+const (
+	minBurst = 10
+	maxSaved = time.Minute
+)
+
 // callBudget limits the GetRecords calls of this consumer to its share of the fleet's budget.
 type callBudget struct {
 	tokens     float64 // calls that may be made now
@@ -39,7 +45,8 @@ func (c *Coordinator) callShare() float64 {
 // than a higher bill.
 func (c *Coordinator) takeCallToken(a *assignment) bool {
 	b := &c.budget
-	if c.options.CallsPerMonth == 0 || c.endCheckWaits(a) {
+	isUnlimited := c.options.CallsPerMonth == 0 || c.endCheckWaits(a)
+	if isUnlimited {
 		return true
 	}
 	isEndangered := c.isEndangered(a)
@@ -47,11 +54,11 @@ func (c *Coordinator) takeCallToken(a *assignment) bool {
 		return false
 	}
 	c.refillBudget()
-	if b.tokens >= 1 {
+	switch {
+	case b.tokens >= 1:
 		b.tokens--
 		return true
-	}
-	if isEndangered {
+	case isEndangered:
 		b.exceededAt = c.now
 		c.logOnce("budget", slog.LevelError,
 			"the budget of GetRecords calls is too small: records would be lost, so it is passed",
@@ -68,11 +75,11 @@ func (c *Coordinator) refillBudget() {
 	b := &c.budget
 	rate := c.callShare()
 	added := rate * (c.now - b.refilledAt).Seconds()
-	if !b.started {
+	if !b.started { // the first calls, one for each shard and some more
 		b.started = true
-		added = 10 + float64(len(c.assignments))
+		added = minBurst + float64(len(c.assignments))
 	}
-	b.tokens = min(b.tokens+added, max(10, rate*60))
+	b.tokens = min(b.tokens+added, max(minBurst, rate*maxSaved.Seconds()))
 	b.refilledAt = c.now
 }
 

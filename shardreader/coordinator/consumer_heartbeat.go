@@ -70,6 +70,13 @@ func (c *Coordinator) handleHeartbeat(number int64, sent time.Duration, err erro
 	}
 	delete(c.logged, "heartbeat")
 	h.addConfirmed(confirmedHeartbeat{number, c.now}, sent)
+	c.confirmHeartbeat(sent)
+}
+
+// confirmHeartbeat continues after a successful heartbeat that was sent at sent: it plans the next one, and changes the
+// state if this one was fast enough.
+func (c *Coordinator) confirmHeartbeat(sent time.Duration) {
+	h := &c.heartbeats
 	age := c.now - sent
 	c.after(max(0, c.options.Lease/3-age), c.sendHeartbeat)
 	c.after(max(0, c.options.Lease*2/3-age)+1, c.checkHeartbeat) // +1: at two thirds exactly, it still counts as recent

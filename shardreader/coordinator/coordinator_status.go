@@ -121,15 +121,15 @@ type Status struct {
 	Partitions           []PartitionStatus // by shard
 }
 
-// Status returns the status after the last Step. It changes nothing.
+// Status returns the status after the last Step. It changes nothing but the measurement of the rate of calls.
 func (c *Coordinator) Status() Status {
 	survey := c.surveyAssignments()
-	knowsLeases := c.refresh.succeeded && c.table.rows.len() > 0
+	otherLeaderListed := !c.leads() && c.refresh.succeeded && c.table.rows.len() > 0 // it created the leases
 	s := Status{
 		Member: c.member(survey), HeartbeatFresh: c.heartbeatFresh(), IsLeader: c.leads(), TableRead: c.refresh.succeeded,
 		LiveConsumers: len(c.liveConsumers()), UnreadReason: c.unreadReason,
 		CheckpointOverdueFor: survey.overdueFor, TableUnreadFor: c.tableUnreadFor(),
-		StreamsListed: c.syncs.succeeded || knowsLeases && !c.leads(), UnbegunShards: make(map[string]int),
+		StreamsListed: c.syncs.succeeded || otherLeaderListed, UnbegunShards: make(map[string]int),
 	}
 	for _, shard := range c.unbegunShards {
 		s.UnbegunShards[shard.stream]++

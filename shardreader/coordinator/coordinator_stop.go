@@ -73,28 +73,28 @@ func (c *Coordinator) checkStopped() {
 	if c.stop.state != stopReleasing || len(c.assignments) > 0 {
 		return
 	}
+	if !c.heartbeatFresh() {
+		// Once a heartbeat succeeds again, this consumer releases its leases. If none succeeds soon, the other consumers
+		// see that the heartbeat is unchanged, and take the leases.
+		mayRecover := c.heartbeats.state != heartbeatsAwaited && c.now-c.stop.begunAt < c.options.Lease
+		if !mayRecover {
+			c.stop.state = stopDone
+			c.emit(Stopped{})
+		}
+		return
+	}
 	isReleasing := c.table.rows.busy > 0 || c.table.rows.ownLeases > 0
-	switch {
-	case c.awaitsHeartbeat():
-	case !c.heartbeatFresh():
-		c.stop.state = stopDone
-		c.emit(Stopped{})
-	case isReleasing:
-	case c.awaitsUnknownResult():
+	if isReleasing {
+		return
+	}
+	if c.awaitsUnknownResult() {
 		if c.refresh.state == refreshScheduled {
 			c.refreshLeases()
 		}
-	default:
-		c.stop.state = stopDone
-		c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.options.ID})
+		return
 	}
-}
-
-// awaitsHeartbeat reports whether the stop waits until a heartbeat succeeds again. This consumer then releases its
-// leases. If no heartbeat succeeds soon, the other consumers see that the heartbeat is unchanged, and take the leases.
-func (c *Coordinator) awaitsHeartbeat() bool {
-	mayRecover := c.heartbeats.state != heartbeatsAwaited && c.now-c.stop.begunAt < c.options.Lease
-	return mayRecover && !c.heartbeatFresh()
+	c.stop.state = stopDone
+	c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.options.ID})
 }
 
 // awaitsUnknownResult reports whether the stop waits until the table shows the leases of this consumer. A write may

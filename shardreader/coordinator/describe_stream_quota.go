@@ -84,19 +84,16 @@ func (c *Coordinator) handleReservation(sent time.Duration, e ReserveCallResult)
 	q := &c.quota
 	q.isBusy, q.unchangedSince = false, c.now
 	if e.Err != nil {
-		c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
-			errAttr(e.Err))
-		q.seenCount = -1
-		c.delayDescribe(q.tries.nextBackoff(c, maxBackoff, e.Err))
+		c.handleReservationError(e.Err)
 		return
 	}
 	q.seenCount = e.Count
+	if e.Count == 0 {
+		q.unchangedSince = c.now - c.describeInterval() // no call was ever made, so the next one need not wait
+	}
 	took := c.now - sent
 	if q.fastestReservation == 0 || took < q.fastestReservation {
 		q.fastestReservation = max(took, 1)
-	}
-	if e.Count == 0 {
-		q.unchangedSince = c.now - c.describeInterval() // no call was ever made, so the next one need not wait
 	}
 	isFastEnough := took <= max(maxReservation, 2*q.fastestReservation)
 	if !e.OK || !isFastEnough || len(q.queue) == 0 {
@@ -108,6 +105,14 @@ func (c *Coordinator) handleReservation(sent time.Duration, e ReserveCallResult)
 	}
 	q.tries = 0
 	c.sendDescribe()
+}
+
+// handleReservationError takes the right again after a backoff.
+func (c *Coordinator) handleReservationError(err error) {
+	c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
+		errAttr(err))
+	c.quota.seenCount = -1
+	c.delayDescribe(c.quota.tries.nextBackoff(c, maxBackoff, err))
 }
 
 // sendDescribe makes the first call of the queue.

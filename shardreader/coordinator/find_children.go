@@ -61,23 +61,31 @@ func (s *childSearch) begin() {
 
 // handleDescription handles the result of the call for the children of this shard.
 func (s *childSearch) handleDescription(d shardreader.StreamDescription, err error) {
+	switch {
+	case !s.isOpen():
+		return
+	case errors.Is(err, shardreader.ErrNotFound):
+		s.shardGone() // the stream is gone
+		return
+	case transient(err):
+		s.retry(err)
+		return
+	case err != nil:
+		s.list()
+		return
+	}
+	// Some servers do not filter by parent.
 	isOther := func(shard shardreader.Shard) bool { return shard.Parent != s.row.Shard }
 	children := slices.DeleteFunc(slices.Clone(d.Shards), isOther)
 	hasAll := len(children) > 0 && d.After == ""
-	switch {
-	case !s.isOpen():
-	case errors.Is(err, shardreader.ErrNotFound):
-		s.shardGone() // the stream is gone
-	case err != nil && transient(err):
-		s.retry(err)
-	case err != nil || !hasAll:
+	if !hasAll {
 		s.list()
-	default:
-		s.setChildren(children)
+		return
 	}
+	s.setChildren(children)
 }
 
-// list lists the whole stream, because some servers do not filter by parent.
+// list lists the whole stream.
 func (s *childSearch) list() {
 	s.endedFor = s.c.now - s.began // taken here, because the listing may take long
 	s.c.list(s.row.Stream, s.isOpen, s.handleListing)
@@ -93,24 +101,31 @@ func (s *childSearch) handleListing(l *listing, err error) {
 		s.retry(err)
 		return
 	}
-	shard := s.row.Shard
+	if children := l.children[s.row.Shard]; len(children) > 0 {
+		s.setChildren(children)
+		return
+	}
+	s.noChildListed(l)
+}
+
+// noChildListed handles a listing without children of the shard. It searches again for some time, and then counts the
+// shard as childless.
+func (s *childSearch) noChildListed(l *listing) {
 	isDisabled := l.status == shardreader.Disabled
 	searchFor := childlessAfter
 	if isDisabled {
 		searchFor = disabledChildlessAfter
 	}
-	switch children := l.children[shard]; {
-	case len(children) > 0:
-		s.setChildren(children)
+	switch {
 	case s.endedFor <= searchFor:
 		s.retry(nil)
-	case !l.has(shard):
+	case !l.has(s.row.Shard):
 		s.orphans = s.c.orphanedShards(l)
 		s.shardGone()
 	case isDisabled:
 		s.setChildren(nil)
 	default:
-		s.c.log(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
+		s.c.log(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(s.row.Shard))
 		s.setChildren(nil)
 	}
 }
@@ -230,17 +245,20 @@ func (s *childSearch) childBelow() *shardreader.Shard {
 func (s *childSearch) createLeases() {
 	a := s.assignment
 	s.stage = creatingLeases
+	owner := ""
+	if a.keepsLease() && s.c.heartbeatFresh() {
+		owner = s.c.options.ID
+	}
+	var from time.Time // the start time, if this shard had no record of that time or later
+	if !a.start.reached && a.row.Checkpoint.Kind != leases.Latest {
+		from = a.row.From
+	}
 	childWasRead := func(child shardreader.Shard) bool { return s.c.table.rows.hasChild(child.ID) }
 	unread := slices.DeleteFunc(slices.Clone(s.children), childWasRead)
 	created := collectErrors(len(unread), s.created)
 	for _, child := range unread {
-		l := leases.Lease{Shard: child.ID, Stream: a.row.Stream, Parents: []string{child.Parent}, First: child.First}
-		if !a.start.reached && a.row.Checkpoint.Kind != leases.Latest {
-			l.From = a.row.From
-		}
-		if a.keepsLease() && s.c.heartbeatFresh() {
-			l.Owner = s.c.options.ID
-		}
+		l := leases.Lease{Shard: child.ID, Stream: a.row.Stream, Owner: owner, Parents: []string{child.Parent},
+			First: child.First, From: from}
 		s.c.createLease(&leaseCreation{lease: l, parent: a, done: created})
 	}
 }

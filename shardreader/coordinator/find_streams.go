@@ -71,11 +71,12 @@ func (op *streamSearch) handleResult(e ListStreamsResult) {
 	if e.Err == nil && e.Page.After != "" && e.Page.After == op.after {
 		e.Err = errs.New("ListStreams names the same page twice")
 	}
-	switch mayRetry := op.tries < initialTries+listRetries; {
-	case transient(e.Err) && mayRetry:
+	mayRetry := transient(e.Err) && op.tries < initialTries+listRetries
+	if mayRetry {
 		op.c.after(op.tries.nextBackoff(op.c, maxBackoff, e.Err), op.send)
 		return
-	case e.Err != nil:
+	}
+	if e.Err != nil {
 		op.end(e.Err)
 		return
 	}

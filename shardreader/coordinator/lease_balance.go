@@ -98,28 +98,29 @@ func (c *Coordinator) requestPinned(owned []*row, ownerName string) {
 
 // requestByCount requests the least busy leases of the consumers with the most leases, up to the fair number. Each move
 // must make the numbers more even. It reports whether it requested a lease.
-func (c *Coordinator) requestByCount(s leaseShares) (requested bool) {
+func (c *Coordinator) requestByCount(s leaseShares) bool {
 	if len(s.otherConsumers) == 0 {
 		return false
 	}
-	remaining := make(map[string]int, len(s.otherConsumers)) // leases that each consumer will have
+	// The numbers of leases after the moves so far.
+	counts := make(map[string]int, len(s.otherConsumers))
 	for _, id := range s.otherConsumers {
-		remaining[id] = len(s.ownedByOthers[id])
+		counts[id] = len(s.ownedByOthers[id])
 	}
+	ownCount := s.ownCount
 	loadOf := func(r *row) float64 { return r.Load }
-	lastCount := min(s.fairCount, s.ownCount+maxRequests)
-	for count := s.ownCount; count < lastCount; count++ {
-		largest := slices.MaxFunc(s.otherConsumers, func(a, b string) int { return cmp.Compare(remaining[a], remaining[b]) })
+	for ownCount < min(s.fairCount, s.ownCount+maxRequests) {
+		largest := slices.MaxFunc(s.otherConsumers, func(a, b string) int { return cmp.Compare(counts[a], counts[b]) })
 		r := cheapestRequestable(s.ownedByOthers[largest], loadOf)
-		isMoreEven := remaining[largest] >= count+2
+		isMoreEven := counts[largest]-1 > ownCount
 		if !isMoreEven || r == nil {
 			break
 		}
-		remaining[largest]--
+		counts[largest]--
+		ownCount++
 		c.requestLease(r)
-		requested = true
 	}
-	return requested
+	return ownCount > s.ownCount
 }
 
 // requestByLoad requests a lease of the busiest consumer, if this consumer is the least busy one and the move makes the
@@ -139,12 +140,14 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 			busiest, mostLoad = s.ownedByOthers[id], load
 		}
 	}
+	if ownLoad > leastLoad {
+		return // a less busy consumer requests a lease
+	}
 	average := totalLoad / float64(len(s.otherConsumers)+1)
 	difference := mostLoad - ownLoad
-	isLeastBusy := ownLoad <= leastLoad
 	isEven := difference < average/2
-	mayGive := len(busiest) >= max(2, s.ownCount)
-	if !isLeastBusy || isEven || !mayGive {
+	hasFewLeases := len(busiest) < max(2, s.ownCount)
+	if isEven || hasFewLeases {
 		return
 	}
 	// The lease whose load is nearest to half of the difference.

@@ -58,8 +58,6 @@ func (c *Coordinator) saveStop(a *assignment, why string) {
 func (c *Coordinator) save(a *assignment) {
 	c.noteUnsaved(a)
 	r := a.row
-	isUrgent := a.phase == draining || c.options.Idle > 0 && a.allAcked()
-	isEarly := a.acked.savedAt+c.options.Checkpoint > c.now
 	switch {
 	case r.busy: // the write in flight calls save again
 	case a.phase == draining && a.allAcked():
@@ -67,18 +65,26 @@ func (c *Coordinator) save(a *assignment) {
 		c.release(r, c.currentLease(a), a.successor)
 	case a.finished():
 		c.advanceEnd(a)
-	case a.isSaved():
-	case isEarly && !isUrgent:
-		c.saveLater(a)
-	default:
-		next := c.currentLease(a)
-		next.Counter++
-		c.writeLease(&leaseWrite{
-			row: r, next: next, mustRetry: a.isOpen,
-			written: func() { a.acked.unsavedSince = 0 },
-			ended:   func(error) { a.acked.savedAt = c.now },
-		})
+	case !a.isSaved():
+		c.saveWhenDue(a)
 	}
+}
+
+// saveWhenDue writes the acknowledged position now, or later if the last write was less than Options.Checkpoint ago.
+func (c *Coordinator) saveWhenDue(a *assignment) {
+	isUrgent := a.phase == draining || c.options.Idle > 0 && a.allAcked()
+	isEarly := a.acked.savedAt+c.options.Checkpoint > c.now
+	if isEarly && !isUrgent {
+		c.saveLater(a)
+		return
+	}
+	next := c.currentLease(a)
+	next.Counter++
+	c.writeLease(&leaseWrite{
+		row: a.row, next: next, mustRetry: a.isOpen,
+		written: func() { a.acked.unsavedSince = 0 },
+		ended:   func(error) { a.acked.savedAt = c.now },
+	})
 }
 
 // noteUnsaved updates acked.unsavedSince of an assignment.

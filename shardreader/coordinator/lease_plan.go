@@ -55,7 +55,7 @@ func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Sta
 		pl.hasUnendedUnlisted = c.table.rows.any(func(r *row) bool {
 			return r.Stream == arn && !r.Ended() && !l.has(r.Shard)
 		})
-		for id := range start.Sequences {
+		for id := range start.Sequences { // a configured start counts like a lease
 			l.markAncestors(id, pl.ancestors)
 		}
 	}
@@ -95,7 +95,7 @@ func (pl *planner) planUnleased(s shardreader.Shard) {
 		lease.Parents = []string{s.Parent}
 	}
 	configuredStart := pl.start.Sequences[s.ID]
-	parent, parentIsListed := pl.c.table.rows.get(s.Parent), pl.listing.has(s.Parent)
+	parent := pl.c.table.rows.get(s.Parent)
 	switch {
 	case pl.unbegun && configuredStart != "":
 		lease.First = configuredStart // if the stream dropped records from this number on, they are a gap
@@ -105,13 +105,24 @@ func (pl *planner) planUnleased(s shardreader.Shard) {
 		pl.plan.belowParent = append(pl.plan.belowParent, s)
 	case parent != nil && parent.Ended():
 		pl.create(inheritStart(lease, parent))
-	case parent != nil: // the owner of the parent's lease creates the lease of this shard
+	case parent == nil:
+		pl.planWithoutParent(s, lease)
+	default: // the owner of the parent's lease creates the lease of this shard
+	}
+}
+
+// planWithoutParent adds a shard to the plan whose parent has no lease either, or that has no parent.
+func (pl *planner) planWithoutParent(s shardreader.Shard, lease leases.Lease) {
+	parentIsListed := pl.listing.has(s.Parent)
+	switch {
 	case pl.unbegun && pl.start.Latest:
 		pl.planAtLatest(s, lease)
-	case parentIsListed && !pl.ancestors[s.Parent]: // the parent is read first
-	case pl.unbegun && !parentIsListed:
+	case parentIsListed && pl.ancestors[s.Parent]: // the parent was read, its lease was removed, and s was listed late
+		pl.create(lease)
+	case parentIsListed: // the parent is read first
+	case pl.unbegun:
 		pl.planOldest(s, lease)
-	case parentIsListed, s.Parent == "": // a listed parent was read, its lease was removed, and this child was listed late
+	case s.Parent == "":
 		pl.create(lease)
 	default:
 		pl.createAfterGap(lease)
@@ -281,7 +292,7 @@ func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]
 		toAdd = append(toAdd, l.parent(shard))
 	}
 	found := make(map[string]bool)
-	for i := 0; i < len(toAdd); i++ {
+	for i := 0; i < len(toAdd); i++ { // toAdd grows meanwhile
 		shard := toAdd[i]
 		if shard == "" || found[shard] {
 			continue

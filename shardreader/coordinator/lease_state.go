@@ -36,10 +36,9 @@ func (c *Coordinator) isActive(r *row) bool {
 
 // isFree reports whether a lease may be taken: it has no owner, or its owner is gone.
 func (c *Coordinator) isFree(r *row) bool {
-	if !c.isActive(r) || r.busy {
-		return false
-	}
 	switch {
+	case !c.isActive(r) || r.busy:
+		return false
 	case r.Owner == "":
 		return !c.table.foreignActive && !c.isRequested(r)
 	case c.isOwn(r):
@@ -48,9 +47,9 @@ func (c *Coordinator) isFree(r *row) bool {
 		return !c.alive(r.Owner)
 	case c.table.departed[r.Owner]:
 		return true
+	default: // the owner belongs to another application, which raises the counter while it runs
+		return !c.table.foreignActive
 	}
-	// The owner belongs to another application, which raises the counter while it runs.
-	return !c.table.foreignActive
 }
 
 // isRequested reports whether a recent request gives another consumer the first right to take a lease.
@@ -107,11 +106,13 @@ func (c *Coordinator) takeNext() {
 
 // tryOpen opens a lease if this consumer owns it and may read it now.
 func (c *Coordinator) tryOpen(r *row) {
-	isIdle := r.assignment == nil && !r.busy && r.callsInFlight == 0
-	isOpenable := isIdle && c.isKnown(r) && c.isOwn(r) && c.isActive(r)
-	mayRead := c.heartbeatFresh() && c.isRunning()
+	isInUse := r.assignment != nil || r.busy || r.callsInFlight > 0
 	isOutdated := r.knownAt < c.heartbeats.resumedAt // another consumer may have taken the lease since
-	if !isOpenable || !mayRead || isOutdated {
+	if isInUse || isOutdated || !c.heartbeatFresh() || !c.isRunning() {
+		return
+	}
+	mayRead := c.isKnown(r) && c.isOwn(r) && c.isActive(r)
+	if !mayRead {
 		return
 	}
 	if r.confirmedAt >= c.heartbeats.resumedAt {

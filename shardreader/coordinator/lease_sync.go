@@ -85,16 +85,17 @@ func (s *leaseSync) beginSource() {
 		return
 	}
 	s.source = c.sources[s.sourceIndex]
-	c.findStreams(s.source, s.then(func() {
-		// Begun marks are read before the leases that the plan is made from. So a stream that counts as begun has
-		// leases there, or had leases.
-		c.afterRefresh(func() {
-			for _, st := range s.source.streams {
-				st.begun = c.table.begunStreams[st.arn]
-			}
-			s.nameLeases(0)
-		})
-	}))
+	// Begun marks are read before the leases that the plan is made from. So a stream that counts as begun has leases
+	// there, or had leases.
+	c.findStreams(s.source, s.then(func() { c.afterRefresh(s.noteBegun) }))
+}
+
+// noteBegun notes which streams of the source are begun, and continues with the leases that name no stream.
+func (s *leaseSync) noteBegun() {
+	for _, st := range s.source.streams {
+		st.begun = s.c.table.begunStreams[st.arn]
+	}
+	s.nameLeases(0)
 }
 
 // then returns a function that calls next if err is nil. Otherwise the function ends the work for the source.
@@ -141,10 +142,12 @@ func (s *leaseSync) nameLeases(index int) {
 		return
 	}
 	c.list(st.arn, c.isRunning, func(l *listing, err error) {
-		if errors.Is(err, shardreader.ErrNotFound) {
-			err = nil // the stream is gone, but it may have leases; l is nil
+		isGone := errors.Is(err, shardreader.ErrNotFound)
+		if err != nil && !isGone {
+			s.endSource(err)
+			return
 		}
-		s.then(func() { s.nameLeasesOf(index, l) })(err)
+		s.nameLeasesOf(index, l) // a stream that is gone may have leases; l is nil then
 	})
 }
 
@@ -225,12 +228,15 @@ func (s *leaseSync) planStreams(index int, start Start) {
 		return
 	}
 	c.list(st.stream.arn, c.isRunning, func(l *listing, err error) {
-		if errors.Is(err, shardreader.ErrNotFound) {
+		switch {
+		case errors.Is(err, shardreader.ErrNotFound):
 			st.stream.unlisted = true
 			st.endUnlisted()
-			return
+		case err != nil:
+			s.endSource(err)
+		default:
+			c.afterRefresh(func() { st.plan(l) })
 		}
-		s.then(func() { c.afterRefresh(func() { st.plan(l) }) })(err)
 	})
 }
 

@@ -128,23 +128,27 @@ func (c *Coordinator) resumeStop(a *assignment) {
 	switch {
 	case c.staysStopped(a.row):
 		a.stopReason = reason
-		if !isAtGap {
-			a.enter(stopped)
-		}
 		c.saveStop(a, reason)
 		c.log(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since",
 			shardAttr(a.row.Shard), slog.String("why", reason))
+		if isAtGap {
+			c.noteGapAgain(a)
+		} else {
+			a.enter(stopped)
+		}
 	case isAtGap && c.options.OnGap == Continue:
 		c.saveStop(a, PassedGap)
-	default:
-		return // if the reason still applies, reading finds it again
+		c.noteGapAgain(a)
+	default: // if the reason still applies, reading finds it again
 	}
-	if isAtGap {
-		// The stream may have dropped the record after the gap since, so the end of the gap is searched for again.
-		g := c.gapAfter(a)
-		a.enter(suspended)
-		c.noteGap(&gapNote{gap: g, again: true, wanted: a.isOpen, done: func() { c.seekGapEnd(a, g) }})
-	}
+}
+
+// noteGapAgain stores the gap at the position of an assignment again, and then searches for its end. The stream may have
+// dropped the record after the gap since.
+func (c *Coordinator) noteGapAgain(a *assignment) {
+	g := c.gapAfter(a)
+	a.enter(suspended)
+	c.noteGap(&gapNote{gap: g, again: true, wanted: a.isOpen, done: func() { c.seekGapEnd(a, g) }})
 }
 
 // noteLost stores and logs a gap. It does not wait for the first record after the gap, because that record may never

@@ -96,11 +96,11 @@ func (c *Coordinator) tableUnreadFor() time.Duration {
 // assignments for which failsForLong is true.
 func (c *Coordinator) logReadOutage(failing []*assignment) {
 	o := &c.readOutage
-	isNew := o.loggedAt == 0
+	wasLogged := o.loggedAt > 0
 	switch o.update(c.now, len(failing) > 0) {
 	case logFailure:
 		a := failing[0]
-		if isNew {
+		if !wasLogged {
 			o.since = a.readFailure.since
 		}
 		o.someRecovered = false

@@ -91,10 +91,12 @@ func (c *Coordinator) receiveProbing(a *assignment, page *receivedPage) {
 // ends the search for the end of the gap. A stopped shard delivers no record.
 func (c *Coordinator) receiveAfterGap(a *assignment, page *receivedPage) {
 	completesGap := page.Page.Len() > 0 || page.Ended
-	if completesGap {
-		c.completeGap(a, page.Page)
+	if !completesGap {
+		c.accept(a, page)
+		return
 	}
-	if !completesGap || a.stopReason == "" {
+	c.completeGap(a, page.Page)
+	if a.stopReason == "" {
 		c.accept(a, page)
 	}
 }
@@ -244,7 +246,8 @@ func firstSequence(page *record.Page) string {
 		lowest = page.Changes[0].Sequence
 	}
 	for _, e := range page.Errors {
-		if lowest == "" || e.Sequence != "" && record.CompareSequence(e.Sequence, lowest) < 0 {
+		isLower := e.Sequence != "" && record.CompareSequence(e.Sequence, lowest) < 0
+		if lowest == "" || isLower {
 			lowest = e.Sequence
 		}
 	}
@@ -259,7 +262,8 @@ func lastSequence(page *record.Page) string {
 		highest = page.Changes[n-1].Sequence
 	}
 	for _, e := range page.Errors {
-		if highest == "" || e.Sequence != "" && record.CompareSequence(e.Sequence, highest) > 0 {
+		isHigher := e.Sequence != "" && record.CompareSequence(e.Sequence, highest) > 0
+		if highest == "" || isHigher {
 			highest = e.Sequence
 		}
 	}

@@ -61,8 +61,10 @@ func (c *Coordinator) dispatch() {
 		case c.takeCallToken(a):
 			c.dequeue()
 			c.requestPage(a)
-		case !c.moveEndangeredFirst():
-			return
+		default: // the budget is used up
+			if hasEndangered := c.moveEndangeredFirst(); !hasEndangered {
+				return
+			}
 		}
 	}
 }
@@ -287,20 +289,25 @@ func (c *Coordinator) pollAfterRecords(a *assignment) {
 // a pause, which grows with the number of empty pages in a row.
 func (c *Coordinator) pollAfterEmptyPage(a *assignment, sent time.Duration) {
 	a.emptyPages.add(sent)
-	longest := c.options.MaxIdle
 	if a.emptyPages.shardIsEmpty() {
 		a.lag.behindSince = 0
-	} else {
-		longest = min(longest, 2*firstPause)
 	}
-	pause := longest
-	if a.emptyPages.count < 16 {
-		pause = min(longest, firstPause<<(a.emptyPages.count-1))
+	c.queueCallIn(a, c.jitter(c.pauseAfterEmptyPage(a)))
+}
+
+// pauseAfterEmptyPage returns the longest pause before the next call after an empty page.
+func (c *Coordinator) pauseAfterEmptyPage(a *assignment) time.Duration {
+	pause := c.options.MaxIdle
+	if n := a.emptyPages.count; n < 16 {
+		pause = min(pause, firstPause<<(n-1)) // doubles with each empty page
+	}
+	if !a.emptyPages.shardIsEmpty() {
+		pause = min(pause, 2*firstPause)
 	}
 	if c.endCheckWaits(a) {
 		pause = min(pause, firstPause)
 	}
-	c.queueCallIn(a, c.jitter(pause))
+	return pause
 }
 
 // lag is how late the records of an assignment are read.

@@ -33,9 +33,10 @@ type endCheck struct {
 	listings    map[string]*listing // listings so far, by stream, while the streams are being listed; else nil
 }
 
-// atEnd reports whether all records of the shard are checkpointed, and the shard has no more records since the time
-// since: the oldest of the last emptyPagesAtEnd empty pages was requested then. For a stopped shard, since is now.
-func (a *assignment) atEnd(now time.Duration) (since time.Duration, ok bool) {
+// atEnd reports whether the shard has no more records, and all of its records are checkpointed. quietSince is a time
+// since when it had no more records: the oldest of the last emptyPagesAtEnd empty pages was requested then. For a
+// stopped shard, quietSince is now.
+func (a *assignment) atEnd(now time.Duration) (quietSince time.Duration, ok bool) {
 	isCheckpointed := a.allAcked() && !a.row.busy && a.isSaved()
 	if !isCheckpointed {
 		return 0, false
@@ -53,7 +54,8 @@ func (a *assignment) atEnd(now time.Duration) (since time.Duration, ok bool) {
 // endCheckWaits reports whether the check for the end waits for empty pages of a shard. The call budget does not limit
 // the requests for these pages, because they are few.
 func (c *Coordinator) endCheckWaits(a *assignment) bool {
-	if c.options.Idle == 0 || !c.isRunning() || !c.isQuiet() || a.phase == stoppedAtGap {
+	mayCheck := c.options.Idle > 0 && c.isRunning() && c.isQuiet()
+	if !mayCheck || a.phase == stoppedAtGap {
 		return false
 	}
 	areTooOld := c.endCheck != nil && a.emptyPages.requestedAt[0] < c.endCheck.began
@@ -82,16 +84,16 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 	}
 	quietSince := c.refresh.lastSent
 	for _, r := range c.table.rows.all() {
-		if r.assignment == nil {
-			if c.isOwn(r) && c.isActive(r) {
+		isUnopened := r.assignment == nil && c.isOwn(r) && c.isActive(r)
+		switch {
+		case isUnopened:
+			e.busy = append(e.busy, r.Shard)
+		case r.assignment != nil:
+			if since, isAtEnd := r.assignment.atEnd(c.now); isAtEnd {
+				quietSince = min(quietSince, since)
+			} else {
 				e.busy = append(e.busy, r.Shard)
 			}
-			continue
-		}
-		if since, ok := r.assignment.atEnd(c.now); ok {
-			quietSince = min(quietSince, since)
-		} else {
-			e.busy = append(e.busy, r.Shard)
 		}
 	}
 	if len(e.busy) > maxReported {
@@ -124,11 +126,11 @@ func (c *Coordinator) checkEnd() {
 		c.endCheck = nil
 	}
 	e := c.endCheck
-	if e == nil {
+	switch {
+	case e == nil:
 		c.tryBeginEndCheck()
 		return
-	}
-	if e.listedAt == 0 {
+	case e.listedAt == 0:
 		return // the listings are in flight
 	}
 	if e.heartbeats == nil {

@@ -147,8 +147,8 @@ func (s *unreadSearch) unreadStreams(src *source) string {
 			return why // later streams wait until an operator resets the stopped shards
 		}
 		isLast := i == len(streams)-1
-		isGone := st.unlisted && c.allRead(st)
-		if !isLast && !isGone && !plan.fullyRead {
+		isRead := plan.fullyRead || st.unlisted && c.allRead(st)
+		if !isLast && !isRead {
 			return "stream " + st.arn + " is not read to its end, and a newer one follows it"
 		}
 	}
@@ -156,7 +156,7 @@ func (s *unreadSearch) unreadStreams(src *source) string {
 }
 
 // unreadStream checks the listed shards of a stream. plan is the plan of the leases that the stream lacks. why names
-// the first shard that is unread; it is "" if there is none. hasStopped reports whether the reading of a shard is
+// the first shard that is unread. If there is none, why is "", and hasStopped reports whether the reading of a shard is
 // stopped.
 func (s *unreadSearch) unreadStream(st *stream, l *listing, plan leasePlan) (why string, hasStopped bool) {
 	c := s.c
@@ -167,14 +167,14 @@ func (s *unreadSearch) unreadStream(st *stream, l *listing, plan leasePlan) (why
 	// Leases of shards that are no longer listed count too.
 	hasStopped = c.table.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() && c.staysStopped(r) })
 	for _, shard := range plan.unleasedShards() {
-		if !s.noteUnbegun(shard) {
-			return "shard " + shard + " has no lease yet", hasStopped
+		if hasReason := s.noteUnbegun(shard); !hasReason {
+			return "shard " + shard + " has no lease yet", false
 		}
 		hasStopped = true
 	}
 	for _, shard := range l.shards {
-		if why := c.unreadShard(shard, l); why != "" {
-			return why, hasStopped
+		if why = c.unreadShard(shard, l); why != "" {
+			return why, false
 		}
 		hasStopped = hasStopped || c.table.damaged[shard.ID]
 	}
