@@ -62,12 +62,15 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 	isMisconfigured := importance == neededAtStart && !c.workedCalls[name]
 	c.mu.Unlock()
 
-	switch {
-	case importance != cleanupOnly && (isMisconfigured || failingFor >= maxDenied):
+	if importance == cleanupOnly {
+		if isFirst {
+			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name),
+				slog.String("error", redact.LogText(err)))
+		}
+		return
+	}
+	if isMisconfigured || failingFor >= maxDenied {
 		c.fail(fmt.Errorf("%s: %w", name, err))
-	case importance == cleanupOnly && isFirst:
-		c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name),
-			slog.String("error", redact.LogText(err)))
 	}
 }
 

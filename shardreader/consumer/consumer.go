@@ -137,17 +137,7 @@ func (c *Consumer) loop() {
 		c.inMu.Lock()
 		events, c.inbox = c.inbox, events[:0]
 		c.inMu.Unlock()
-		c.mu.Lock()
-		for _, e := range events {
-			c.step(e)
-		}
-		if c.coordinator.Wake() <= c.now() {
-			c.step(coordinator.Tick{})
-		}
-		actions := c.actions
-		c.actions = nil
-		wake := c.coordinator.Wake() - c.now()
-		c.mu.Unlock()
+		actions, wake := c.stepAll(events)
 		clear(events)
 		c.perform(actions)
 		c.lastStep.Store(int64(c.now()))
@@ -162,6 +152,21 @@ func (c *Consumer) loop() {
 			return
 		}
 	}
+}
+
+// stepAll gives events to the coordinator, and a Tick if one is due. It returns the actions to perform, and the time
+// until the next Tick.
+func (c *Consumer) stepAll(events []coordinator.Event) (actions []coordinator.Action, wake time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range events {
+		c.step(e)
+	}
+	if c.coordinator.Wake() <= c.now() {
+		c.step(coordinator.Tick{})
+	}
+	actions, c.actions = c.actions, nil
+	return actions, c.coordinator.Wake() - c.now()
 }
 
 // step gives an event to the coordinator. It performs actions on the queue at once, and leaves other actions to the

@@ -130,7 +130,7 @@ func startCall[T any](
 		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, timedOut)
 		defer cancel()
 		var sent atomic.Bool
-		sendFirst := func(got T, err error) {
+		sendOnce := func(got T, err error) { // the result of f or the timeout, whichever comes first
 			if isFirst := sent.CompareAndSwap(false, true); isFirst {
 				c.sendEvent(newEvent(got, err))
 			}
@@ -139,12 +139,12 @@ func startCall[T any](
 		// second.
 		timer := time.AfterFunc(timeout, func() {
 			var zero T
-			sendFirst(zero, timedOut)
+			sendOnce(zero, timedOut)
 		})
 		defer timer.Stop()
 		got, err := recoverPanic(ctx, c, name, f)
 		c.noteCallResult(name, target, importance, err)
-		sendFirst(got, err)
+		sendOnce(got, err)
 	})
 }
 

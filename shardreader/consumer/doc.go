@@ -6,8 +6,8 @@
 // coordinator. Pages wait in a queue, bounded in bytes, until the pipeline takes them. Acknowledgements of the pipeline
 // are events too. The coordinator revokes partitions whose leases are lost.
 //
-// The call chain: [Consumer.Read] → Consumer.startReading → Consumer.loop → Consumer.step (the coordinator decides) →
-// Consumer.perform → Consumer.makeCall → Consumer.sendEvent, which wakes the loop.
+// The call chain: [Consumer.Read] → Consumer.startReading → Consumer.loop → Consumer.stepAll → Consumer.step (the
+// coordinator decides) → Consumer.perform → Consumer.makeCall → Consumer.sendEvent, which wakes the loop.
 //
 // Read the files in this order: pipeline_source.go (the contract with the pipeline), consumer.go (the loop),
 // coordinator_actions.go, coordinator_calls.go, page_queue.go, consumer_close.go, then call_failures.go,
