@@ -3,7 +3,6 @@ package leases
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -29,23 +28,21 @@ func WaitPassed(
 	firstHeartbeats := first.Heartbeats()
 	lastText := ""
 	for {
-		snapshot, err := read(ctx)
-		if _, isTransient := pipeline.Retryable(err); err != nil && !isTransient {
-			return err
-		}
 		text := ""
-		if err != nil {
+		snapshot, err := read(ctx)
+		_, isTransient := pipeline.Retryable(err)
+		switch {
+		case isTransient:
 			text = "the leases cannot be read, and are read again: " + err.Error()
-		} else {
+		case err != nil:
+			return err
+		default:
 			unpassed := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)
 			if len(snapshot.Leases) > 0 && len(unpassed) == 0 {
 				return nil
 			}
 			text = snapshot.waitText(at, unpassed)
-			// For a new consumer, only heartbeats after its first one count.
-			heartbeats := snapshot.Heartbeats()
-			maps.Copy(heartbeats, firstHeartbeats)
-			firstHeartbeats = heartbeats
+			addMissing(firstHeartbeats, snapshot.Heartbeats()) // of a new consumer, only later heartbeats count
 		}
 		if text != lastText {
 			lastText = text
@@ -53,6 +50,15 @@ func WaitPassed(
 		}
 		if err := pipeline.Sleep(ctx, passedInterval); err != nil {
 			return fmt.Errorf("the stream is not read past %s yet: %w", at.Format(time.RFC3339), err)
+		}
+	}
+}
+
+// addMissing adds the heartbeats of consumers that have none in seen.
+func addMissing(seen, heartbeats map[string]int64) {
+	for id, heartbeat := range heartbeats {
+		if _, isKnown := seen[id]; !isKnown {
+			seen[id] = heartbeat
 		}
 	}
 }

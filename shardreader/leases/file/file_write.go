@@ -32,9 +32,7 @@ type fileWrite struct {
 // waitDurable waits until the first n changes are on disk. If no write is in flight, the caller itself writes, for all
 // callers that wait. The next write contains the changes that arrive during this write.
 func (t *Table) waitDurable(ctx context.Context, n int64) error {
-	t.mu.Lock()
-	isDurable, seen := t.savedCount >= n, t.last.number
-	t.mu.Unlock()
+	isDurable, before := t.isDurable(n)
 	if isDurable {
 		return nil
 	}
@@ -44,17 +42,14 @@ func (t *Table) waitDurable(ctx context.Context, n int64) error {
 	case <-ctx.Done():
 		return pipeline.Transient(context.Cause(ctx))
 	}
-	t.mu.Lock()
-	isDurable = t.savedCount >= n // even if the last write failed
-	last, isClosed := t.last, t.closed
-	t.mu.Unlock()
-	failedMeanwhile := last.number > seen && last.changeCount >= n
+	isDurable, last := t.isDurable(n)
+	includedChanges := last.number > before.number && last.changeCount >= n
 	switch {
-	case isDurable:
+	case isDurable: // even if the last write failed
 		return nil
-	case failedMeanwhile:
+	case includedChanges: // another caller's write failed for this caller too
 		return last.err
-	case isClosed:
+	case t.isClosed():
 		return t.closedError()
 	}
 	pause := time.Until(last.ended.Add(min(idleFactor*last.took, maxIdle)))
@@ -62,6 +57,19 @@ func (t *Table) waitDurable(ctx context.Context, n int64) error {
 		return pipeline.Transient(context.Cause(ctx))
 	}
 	return t.writeFile()
+}
+
+// isDurable reports whether the first n changes are on disk. last is the last write that ended.
+func (t *Table) isDurable(n int64) (durable bool, last fileWrite) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.savedCount >= n, t.last
+}
+
+func (t *Table) isClosed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
 }
 
 // writeFile writes the file with all changes so far. No other write is in flight.
