@@ -73,9 +73,9 @@ type rangeFetch struct {
 	cursor        shardreader.ShardCursor
 	replacedCount int // number of iterators that expired or were trimmed
 
-	mayBeTrimmed bool        // the stream has trimmed records; the next page shows which records are lost
-	lostRanges   []lostRange // lost ranges found so far, in order
-	restIsLost   bool        // the stream has no record of the range after lastSequence
+	mayBeTrimmed bool            // the stream has trimmed records; the next page shows which records are lost
+	lostRanges   []sequenceRange // ranges that the stream has trimmed, as found so far, in order
+	restIsLost   bool            // the stream has no record of the range after lastSequence
 }
 
 func newRangeFetch(api shardreader.API, info *batchInfo) *rangeFetch {
@@ -85,10 +85,10 @@ func newRangeFetch(api shardreader.API, info *batchInfo) *rangeFetch {
 	return &rangeFetch{info: info, cursor: shardreader.ShardCursor{API: api, Position: start}}
 }
 
-// lostRange is a range of sequence numbers, both ends included. The stream no longer has any record of the range.
-type lostRange struct{ first, last string }
+// sequenceRange is a range of sequence numbers, both ends included.
+type sequenceRange struct{ first, last string }
 
-func (r lostRange) contains(sequence string) bool {
+func (r sequenceRange) contains(sequence string) bool {
 	return record.CompareSequence(r.first, sequence) <= 0 && record.CompareSequence(sequence, r.last) <= 0
 }
 
@@ -140,16 +140,19 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 		first, last := page.Page.FirstSequence(), page.Page.LastSequence()
 		f.noteTrimmed(first)
 		f.keepInRange(page.Page)
-		isExpired := f.mayBeTrimmed && f.info.isExpired(time.Now()) // the shard may never get a later record
-		isEmptyForLong := emptyPages > maxEmptyPages
+		reachesEnd := last != "" && record.CompareSequence(last, f.info.Last) >= 0
 		switch {
-		case last != "" && record.CompareSequence(last, f.info.Last) >= 0:
+		case reachesEnd:
 			return nil
-		case page.Ended, isEmptyForLong && isExpired:
+		case page.Ended:
 			f.restIsLost = true
 			return nil
-		case isEmptyForLong:
-			return errs.Errorf("%d pages in a row are empty", emptyPages)
+		case emptyPages > maxEmptyPages:
+			f.restIsLost = f.mayBeTrimmed && f.info.isExpired(time.Now()) // the shard may never get a later record
+			if !f.restIsLost {
+				return errs.Errorf("%d pages in a row are empty", emptyPages)
+			}
+			return nil
 		case emptyPages > 0:
 			if pipeline.Sleep(ctx, emptyPagePause) != nil {
 				return ctx.Err()
@@ -179,8 +182,8 @@ func (f *rangeFetch) isOutside(sequence string) bool {
 		return false
 	}
 	isAdded := f.lastSequence != "" && record.CompareSequence(sequence, f.lastSequence) <= 0
-	return isAdded || record.CompareSequence(sequence, f.info.First) < 0 ||
-		record.CompareSequence(sequence, f.info.Last) > 0
+	isInRange := sequenceRange{f.info.First, f.info.Last}.contains(sequence)
+	return isAdded || !isInRange
 }
 
 // noteTrimmed adds the part of the range that the stream has trimmed to lostRanges. oldest is the sequence number of
@@ -198,7 +201,7 @@ func (f *rangeFetch) noteTrimmed(oldest string) {
 	if record.CompareSequence(oldest, lastLost) <= 0 {
 		lastLost = addToSequence(oldest, -1)
 	}
-	f.lostRanges = append(f.lostRanges, lostRange{f.nextSequence(), lastLost})
+	f.lostRanges = append(f.lostRanges, sequenceRange{f.nextSequence(), lastLost})
 }
 
 // nextSequence returns the first sequence number of the range after the fetched records.
@@ -210,12 +213,12 @@ func (f *rangeFetch) nextSequence() string {
 }
 
 // allLostRanges returns the ranges that [rangeFetch.noteTrimmed] noted, and the rest of the range if it is lost.
-func (f *rangeFetch) allLostRanges() []lostRange {
+func (f *rangeFetch) allLostRanges() []sequenceRange {
 	hasFetchedAll := f.lastSequence != "" && record.CompareSequence(f.lastSequence, f.info.Last) >= 0
 	if !f.restIsLost || hasFetchedAll {
 		return f.lostRanges
 	}
-	return append(slices.Clip(f.lostRanges), lostRange{f.nextSequence(), f.info.Last})
+	return append(slices.Clip(f.lostRanges), sequenceRange{f.nextSequence(), f.info.Last})
 }
 
 // fillFromEvent adds the records of the event that are in lost ranges of the stream. incomplete may be nil.
@@ -225,7 +228,7 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 		return
 	}
 	isFetched := func(sequence string) bool {
-		return !slices.ContainsFunc(lostRanges, func(r lostRange) bool { return r.contains(sequence) })
+		return !slices.ContainsFunc(lostRanges, func(r sequenceRange) bool { return r.contains(sequence) })
 	}
 	var found eventRecords
 	for _, page := range incomplete.pages {
@@ -244,7 +247,7 @@ func (f *rangeFetch) losses() (losses []lostRecords) {
 	for i, lost := range ranges {
 		count := max(1, remaining/(len(ranges)-i)) // each range is assumed to have lost equally many records
 		remaining -= count
-		losses = append(losses, lostRecords{lostRange: lost, info: f.info, count: count})
+		losses = append(losses, lostRecords{sequenceRange: lost, info: f.info, count: count})
 	}
 	return losses
 }
@@ -256,7 +259,7 @@ func (f *rangeFetch) losses() (losses []lostRecords) {
 // divided among the lost ranges of the batch. If the event source mapping has filters or a ParallelizationFactor above
 // 1, the range also has records of other batches. The number is then only a hint.
 type lostRecords struct {
-	lostRange
+	sequenceRange
 	info  *batchInfo
 	count int // at least 1
 }

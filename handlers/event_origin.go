@@ -96,9 +96,10 @@ func readOrigin(c *jsoncursor.Cursor) (named origin) {
 // accepts returns nil if the handler accepts the event, and otherwise an error with the reason.
 func (h *handler) accepts(info eventInfo) error {
 	isCommand := info.origin == fromCommand
-	isAccepted := slices.Contains(h.acceptedOrigins, info.origin)
+	isAccepted := slices.Contains(h.acceptedOrigins, info.origin) && (info.hasRecords || isCommand)
+	isEmptyEvent := info.origin == "" && info.isEmpty
 	switch {
-	case isAccepted && (info.hasRecords || isCommand), info.origin == "" && info.isEmpty:
+	case isAccepted || isEmptyEvent:
 		return nil
 	case isCommand:
 		return errs.Errorf(

@@ -28,9 +28,9 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 		return nil, errs.Errorf("the event is broken, and none of its records is delivered: %w", err)
 	}
 	c := jsoncursor.New(event)
-	c.Peek()
-	isOneRecord := len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset())
-	if isOneRecord {
+	c.Peek() // skips white space before the event
+	isReadAsRecord := len(page.Errors) == 1 && page.Errors[0].Offset == int64(c.Offset())
+	if isReadAsRecord { // an event without Records
 		return nil, errs.Errorf("the event is not one of a stream: %w", page.Errors[0].Err)
 	}
 	b := &eventRecords{}
@@ -86,8 +86,9 @@ func (b *eventRecords) size() (size int) {
 // firstUnfinished returns the earliest record that is not finished; nil if every record is finished.
 func (b *eventRecords) firstUnfinished() (first *record.PageRecord) {
 	for _, p := range b.pages {
-		for r := range p.Records() {
-			if !p.Tracker.Finished(r.Index) && (first == nil || r.Index < first.Index) {
+		for r := range p.Records() { // not always in the order of their indexes
+			isEarliest := first == nil || r.Index < first.Index
+			if isEarliest && !p.Tracker.Finished(r.Index) {
 				first = new(r)
 			}
 		}
