@@ -167,6 +167,8 @@ func (o *options) openAndRun(ctx context.Context, cfg *config.Config, s cli.Stre
 		emf, s.Out = s.Out, log // stdout has only EMF documents, so the summary goes to stderr
 		statusLines = nil       // on a terminal, the documents would appear in the block
 	}
+	c := &consumerRun{o: o, cfg: cfg, stop: stop, log: log, statusLines: statusLines, noEntityCount: new(atomic.Int64),
+		statusRequests: make(chan struct{}, maxStatusRequests)}
 	if o.healthAddress != "off" && cfg.Metrics != config.MetricsNone {
 		o.metricsExporter = prometheus.New()
 		o.Scrape = o.metricsExporter
@@ -191,28 +193,29 @@ func (o *options) openAndRun(ctx context.Context, cfg *config.Config, s cli.Stre
 		return err
 	}
 	defer func() { err = errors.Join(err, res.Close()) }()
-
-	var noEntity atomic.Int64
-	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
-		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(),
-			sinks.WithStopTimeout(o.stopTimeout), sinks.SourceWasRead(res.priorReadText), sinks.CountNoEntity(&noEntity))
-	})
-	if err != nil {
-		return o.Hint(err)
-	}
-
-	source, repair, err := o.newConsumer(cfg, res, log)
-	if err != nil {
+	if err := c.assemble(ctx, res); err != nil {
 		return err
 	}
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, consumer: source, stop: stop, log: log, statusLines: statusLines,
-		stores: res.stores, notes: res.state, repair: repair, noEntityCount: &noEntity,
-		statusRequests: make(chan struct{}, maxStatusRequests)}
 	if endpoint != nil {
 		c.reports = o.newReportCache(cfg, res)
 	}
 	o.start.setRunning(c)
 	return c.run(ctx, s)
+}
+
+// assemble makes the pipeline and the consumer of c. They use the resources.
+func (c *consumerRun) assemble(ctx context.Context, res *resources) (err error) {
+	o := c.o
+	c.stores, c.notes = res.stores, res.state
+	c.pipeline, err = startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
+		return o.Assemble(ctx, c.cfg, res.stores, o.logger(c.log), sinks.WithExtensions(o.extensions...), sinks.Live(),
+			sinks.WithStopTimeout(o.stopTimeout), sinks.SourceWasRead(res.priorReadText), sinks.CountNoEntity(c.noEntityCount))
+	})
+	if err != nil {
+		return o.Hint(err)
+	}
+	c.consumer, c.repair, err = o.newConsumer(c.cfg, res, c.log)
+	return err
 }
 
 // newConsumer returns the consumer, and the repair of its gaps; nil without on_gap: repair.
@@ -223,16 +226,17 @@ func (o *options) newConsumer(
 		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.coordinatorOptions(cfg),
 		CallTimeout: stream.CallTimeout, Logger: o.logger(log), Meter: o.Telemetry.Meter, Pipeline: cfg.Name,
 	}
-	if cfg.Source.OnGap != config.OnGapRepair {
-		source, err = consumer.New(sourceOptions)
-		return source, nil, err
+	if cfg.Source.OnGap == config.OnGapRepair {
+		repair = o.newGapRepair(cfg, res, log)
+		sourceOptions.UnrepairedGaps = repair.unrepaired.Load
 	}
-	repair = o.newGapRepair(cfg, res, log)
-	sourceOptions.UnrepairedGaps = repair.unrepaired.Load
-	if source, err = consumer.New(sourceOptions); err != nil {
+	source, err = consumer.New(sourceOptions)
+	if err != nil {
 		return nil, nil, err
 	}
-	repair.owner = source.ID()
+	if repair != nil {
+		repair.owner = source.ID()
+	}
 	return source, repair, nil
 }
 

@@ -73,9 +73,10 @@ func (n *heldBackNote) writeIfChanged(
 	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(noted),
 		Worst: noted[:min(len(noted), noteSize)], Sinks: failing}
 	hasSameReasons := note.Total == n.stored.Total && slices.EqualFunc(note.Worst, n.stored.Worst, sameReason)
-	noSinkFails := len(failing)+len(n.stored.Sinks) == 0
-	isFresh := note.Total == 0 || now.Sub(n.stored.At) < noteRefresh
-	if hasSameReasons && noSinkFails && isFresh {
+	failsOrFailed := len(failing) > 0 || len(n.stored.Sinks) > 0
+	expiresSoon := note.Total > 0 && now.Sub(n.stored.At) >= noteRefresh
+	isChanged := !hasSameReasons || failsOrFailed
+	if !isChanged && !expiresSoon {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, noteTimeout)
