@@ -131,17 +131,16 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 		ownLoad += a.row.Load
 	}
 	var busiest []*row // leases of the busiest consumer
-	totalLoad, leastLoad, mostLoad := ownLoad, math.Inf(1), 0.0
+	totalLoad, mostLoad := ownLoad, 0.0
 	for _, id := range s.otherConsumers {
 		load := sumLoads(s.ownedByOthers[id])
+		if load < ownLoad {
+			return // a less busy consumer requests a lease
+		}
 		totalLoad += load
-		leastLoad = min(leastLoad, load)
 		if load > mostLoad {
 			busiest, mostLoad = s.ownedByOthers[id], load
 		}
-	}
-	if ownLoad > leastLoad {
-		return // a less busy consumer requests a lease
 	}
 	average := totalLoad / float64(len(s.otherConsumers)+1)
 	difference := mostLoad - ownLoad

@@ -254,22 +254,13 @@ func second(t time.Time) time.Time {
 
 // isUnneeded reports whether an ended lease may be removed. The lease of each child must have moved past the start of
 // the child, or must no longer be needed. If no child is known, the shard must no longer be listed.
-//
-// A child may be known from its own lease alone: another consumer made that lease from an older listing.
 func (pl *planner) isUnneeded(r *row) bool {
-	rows := pl.c.table.rows
-	children := slices.Clone(r.Children)
-	for _, child := range pl.listing.children[r.Shard] {
-		children = append(children, child.ID)
-	}
-	for _, child := range rows.children[r.Shard] {
-		children = append(children, child.Shard)
-	}
+	children := pl.knownChildren(r)
 	if len(children) == 0 {
 		return !pl.listing.has(r.Shard)
 	}
 	for _, id := range children {
-		child := rows.get(id)
+		child := pl.c.table.rows.get(id)
 		isUnread := child != nil && !pastStart(child)
 		mayNeedLease := child == nil && pl.listing.has(id) && !pl.ancestors[id]
 		if isUnread || mayNeedLease {
@@ -277,6 +268,19 @@ func (pl *planner) isUnneeded(r *row) bool {
 		}
 	}
 	return true
+}
+
+// knownChildren returns the children of a shard, perhaps more than once. A child may be known from its own lease alone:
+// another consumer made that lease from an older listing.
+func (pl *planner) knownChildren(r *row) []string {
+	children := slices.Clone(r.Children)
+	for _, child := range pl.listing.children[r.Shard] {
+		children = append(children, child.ID)
+	}
+	for _, child := range pl.c.table.rows.children[r.Shard] {
+		children = append(children, child.Shard)
+	}
+	return children
 }
 
 // ancestors returns the shards that have a descendant with a lease for which matches is true, or with a damaged row.

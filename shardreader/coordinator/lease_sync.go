@@ -268,17 +268,21 @@ func (s *streamSync) plan(l *listing) {
 		return
 	}
 	const text = "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what"
-	c.noteUnknown(text, c.gapBetween(s.stream), func() {
-		if c.options.OnGap == Continue {
-			s.apply(plan)
-			return
-		}
-		unread := slices.Concat(plan.create, plan.createAfterGap)
-		for _, lease := range unread {
-			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
-		}
-		s.end(plan.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
-	})
+	c.noteUnknown(text, c.gapBetween(s.stream), func() { s.applyAfterGap(plan) })
+}
+
+// applyAfterGap writes the plan of a stream with a gap before it. If Options.OnGap is Stop, it creates no lease, and
+// notes the shards as unbegun.
+func (s *streamSync) applyAfterGap(p leasePlan) {
+	if s.c.options.OnGap == Continue {
+		s.apply(p)
+		return
+	}
+	unread := slices.Concat(p.create, p.createAfterGap)
+	for _, lease := range unread {
+		s.c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetweenStreams}
+	}
+	s.end(p.fullyRead && len(unread) == 0) // an emptied stream does not stop the next one
 }
 
 // forgetUnbegun removes the stream's unbegun shards that need no lease any more: the stream has dropped them, or a

@@ -93,20 +93,25 @@ func (op *leaseWrite) handleResult(c *Coordinator, err error) {
 		op.updateRow(c)
 		op.end(c, nil)
 	case !refused && op.retries():
-		c.tableOutage.err = err
-		shard := op.next.Shard
-		c.logOnce("write "+shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(shard),
-			errAttr(err))
-		c.after(op.tries.nextBackoff(c, maxWriteBackoff, err), func() {
-			if op.retries() {
-				c.sendWrite(op)
-			} else {
-				op.end(c, err)
-			}
-		})
+		op.retryLater(c, err)
 	default:
 		op.end(c, err)
 	}
+}
+
+// retryLater sends a write again after a backoff, unless mustRetry returns false by then.
+func (op *leaseWrite) retryLater(c *Coordinator, err error) {
+	c.tableOutage.err = err
+	shard := op.next.Shard
+	c.logOnce("write "+shard, slog.LevelWarn, "a lease cannot be written and is tried again", shardAttr(shard),
+		errAttr(err))
+	c.after(op.tries.nextBackoff(c, maxWriteBackoff, err), func() {
+		if op.retries() {
+			c.sendWrite(op)
+		} else {
+			op.end(c, err)
+		}
+	})
 }
 
 // retries reports whether the write is sent again if its result is unknown.

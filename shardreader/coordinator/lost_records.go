@@ -246,7 +246,7 @@ func (c *Coordinator) gapAfter(a *assignment) record.Gap {
 func (c *Coordinator) endWithoutPage(a *assignment) {
 	a.stopReason = ""
 	switch {
-	case a.phase == draining:
+	case a.phase == draining: // the next owner ends the shard
 	case a.childSearch != nil: // the last page was delivered, and the children were searched for
 		a.enter(ended)
 		a.childSearch.setChildren(a.childSearch.orphans)

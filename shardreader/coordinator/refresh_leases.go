@@ -69,16 +69,22 @@ func (c *Coordinator) handleRefresh(sent time.Duration, e ReadTableResult) {
 		c.tableOutage.err = e.Err
 		c.logOnce("refresh", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
 		requestedWait, _ := pipeline.Retryable(e.Err)
-		pause = max(pause, requestedWait)
-	} else {
-		c.refresh.state = refreshScheduled
-		delete(c.logged, "refresh")
-		c.handleSnapshot(sent, e.Snapshot)
-		if len(c.refresh.waiters) > 0 {
-			c.refreshLeases() // for the waiters that came while this refresh was in flight
-			return
-		}
+		c.scheduleRefresh(max(pause, requestedWait))
+		return
 	}
+	c.refresh.state = refreshScheduled
+	delete(c.logged, "refresh")
+	c.handleSnapshot(sent, e.Snapshot)
+	if len(c.refresh.waiters) > 0 {
+		c.refreshLeases() // for the waiters that came while this refresh was in flight
+		return
+	}
+	c.scheduleRefresh(pause)
+}
+
+// scheduleRefresh begins the next refresh after a pause. The pause is short if a refresh was requested while the last
+// one was in flight.
+func (c *Coordinator) scheduleRefresh(pause time.Duration) {
 	if c.refresh.again {
 		pause = min(pause, c.options.ReadEvery/4)
 	}

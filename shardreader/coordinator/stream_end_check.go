@@ -84,17 +84,19 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 	}
 	quietSince := c.refresh.lastSent
 	for _, r := range c.table.rows.all() {
-		isUnopened := r.assignment == nil && c.isOwn(r) && c.isActive(r)
-		switch {
-		case isUnopened:
-			e.busy = append(e.busy, r.Shard)
-		case r.assignment != nil:
-			if since, isAtEnd := r.assignment.atEnd(c.now); isAtEnd {
-				quietSince = min(quietSince, since)
-			} else {
+		if r.assignment == nil {
+			isUnopened := c.isOwn(r) && c.isActive(r)
+			if isUnopened {
 				e.busy = append(e.busy, r.Shard)
 			}
+			continue
 		}
+		since, isAtEnd := r.assignment.atEnd(c.now)
+		if !isAtEnd {
+			e.busy = append(e.busy, r.Shard)
+			continue
+		}
+		quietSince = min(quietSince, since)
 	}
 	if len(e.busy) > maxReported {
 		return shardEnds{}
