@@ -59,16 +59,14 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 				return coordinator.ReadTableResult{Call: a.Call, Snapshot: s, Err: err}
 			})
 	case coordinator.ReserveCall:
-		type reserved struct {
-			count int64
-			ok    bool
-		}
-		startCall(c, "reserving a call", "", neededLater, shortTimeout, func(ctx context.Context) (r reserved, err error) {
-			r.count, r.ok, err = table.ReserveCall(ctx, a.Quota, a.Seen)
-			return r, err
-		}, func(r reserved, err error) coordinator.Event {
-			return coordinator.ReserveCallResult{Call: a.Call, Count: r.count, OK: r.ok, Err: err}
-		})
+		startCall(c, "reserving a call", "", neededLater, shortTimeout,
+			func(ctx context.Context) (r coordinator.ReserveCallResult, err error) {
+				r.Count, r.OK, err = table.ReserveCall(ctx, a.Quota, a.Seen)
+				return r, err
+			}, func(r coordinator.ReserveCallResult, err error) coordinator.Event {
+				r.Call, r.Err = a.Call, err
+				return r
+			})
 	case coordinator.MarkBegun:
 		c.writeTable("storing that a stream was begun", neededLater, a.Call, shortTimeout,
 			func(ctx context.Context) error { return table.MarkBegun(ctx, a.Stream) })
