@@ -108,38 +108,15 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f := m.facts
+	state, reasons := m.stateAt(now)
 	v := Verdict{
-		Live: true, Ready: true, State: Idle, Reasons: []string{}, Since: max(now.Sub(m.progress), 0).Seconds(),
+		State: state, Ready: state == Idle || state == Working, Reasons: append([]string{}, reasons...),
+		Live:   state != Dead, // a restart does not help an isolated consumer: it continues once the lease table answers
 		Shards: f.Shards, Behind: f.Behind, Stopped: f.Stopped + f.Unbegun, Pending: f.Pending, Read: f.Read,
 	}
-	if !m.began {
-		v.Since = 0
+	if m.began {
+		v.Since = max(now.Sub(m.progress), 0).Seconds()
 	}
-	if f.Pending > 0 || f.Behind > f.Stopped {
-		v.State = Working
-	}
-	sinceAnswer, sinceProgress := now.Sub(m.answered), now.Sub(m.progress)
-	switch {
-	case !m.began:
-		v.setUnready(Starting, "nothing is read yet")
-	case !f.Live:
-		v.setUnready(Dead, f.Reasons...)
-	case sinceAnswer > m.o.Silence:
-		v.setUnready(Dead, fmt.Sprintf("it does not answer for %s", toSeconds(sinceAnswer)))
-	case f.Leaving:
-		v.setUnready(Draining, "it stops: what was read is written, then its shards are released")
-	case !f.HasReadLeases:
-		v.setUnready(Starting, f.Reasons...)
-	case !f.HeartbeatsSucceed:
-		v.setUnready(Isolated, f.Reasons...)
-	case f.Pending > 0 && sinceProgress > m.o.Patience:
-		v.setUnready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",
-			cli.CountWithVerb(f.Pending, "record", "is", "are"), toSeconds(sinceProgress),
-			cli.Choose(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
-	case !f.Ready:
-		v.setUnready(Stuck, f.Reasons...)
-	}
-	v.Live = v.State != Dead // a restart does not help an isolated consumer: it continues once the lease table answers
 	if v.Stopped > 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%s read no further: `%s` says why",
 			cli.CountWithVerb(v.Stopped, "shard", "is", "are"), m.o.Status))
@@ -147,9 +124,33 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	return v
 }
 
-func (v *Verdict) setUnready(s State, reasons ...string) {
-	v.Ready, v.State = false, s
-	v.Reasons = append(v.Reasons, reasons...)
+// stateAt returns the state at now, and the reasons why the consumer is not ready. The caller holds the lock.
+func (m *Monitor) stateAt(now time.Time) (state State, reasons []string) {
+	f := m.facts
+	sinceAnswer, sinceProgress := now.Sub(m.answered), now.Sub(m.progress)
+	switch {
+	case !m.began:
+		return Starting, []string{"nothing is read yet"}
+	case !f.Live:
+		return Dead, f.Reasons
+	case sinceAnswer > m.o.Silence:
+		return Dead, []string{fmt.Sprintf("it does not answer for %s", toSeconds(sinceAnswer))}
+	case f.Leaving:
+		return Draining, []string{"it stops: what was read is written, then its shards are released"}
+	case !f.HasReadLeases:
+		return Starting, f.Reasons
+	case !f.HeartbeatsSucceed:
+		return Isolated, f.Reasons
+	case f.Pending > 0 && sinceProgress > m.o.Patience:
+		return Stuck, []string{fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",
+			cli.CountWithVerb(f.Pending, "record", "is", "are"), toSeconds(sinceProgress),
+			cli.Choose(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers"))}
+	case !f.Ready:
+		return Stuck, f.Reasons
+	case f.Pending > 0 || f.Behind > f.Stopped:
+		return Working, nil
+	}
+	return Idle, nil
 }
 
 func toSeconds(d time.Duration) time.Duration { return d.Round(time.Second) }
