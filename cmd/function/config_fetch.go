@@ -82,10 +82,11 @@ func fetchConfig(
 			return nil, nil, fmt.Errorf("%s=%s names no object: write s3://BUCKET/KEY", configVariable, location)
 		}
 		client := bucketClient(sdk)
-		text, err = getObject(ctx, client, bucket, key)
-		return text, func(file string) ([]byte, error) {
+		read = func(file string) ([]byte, error) {
 			return getObject(ctx, client, bucket, path.Join(path.Dir(key), file))
-		}, err
+		}
+		text, err = getObject(ctx, client, bucket, key)
+		return text, read, err
 	}
 	if name, ok := strings.CutPrefix(location, parameterPrefix); ok {
 		value, err := params.get(name)
