@@ -41,7 +41,7 @@ func (l *lineCache) encodeOutdated(current []leases.Lease) error {
 		l.json[lease.Shard] = line
 		delete(l.outdated, lease.Shard)
 	}
-	for shard := range l.outdated {
+	for shard := range l.outdated { // these shards have no lease
 		if _, known := l.json[shard]; known {
 			i, _ := slices.BinarySearch(l.shards, shard)
 			l.shards = slices.Delete(l.shards, i, i+1)
