@@ -83,7 +83,7 @@ func (c *Coordinator) takeNext() {
 	for len(c.writes.toTake) > 0 && c.writes.taking < maxWrites && c.heartbeatFresh() && c.isRunning() {
 		r := c.writes.toTake[0]
 		c.writes.toTake = c.writes.toTake[1:]
-		if !c.isKnown(r) || r.busy || !c.isFree(r) {
+		if !c.isKnown(r) || !c.isFree(r) {
 			continue
 		}
 		next := r.Clone()

@@ -109,7 +109,8 @@ func (c *Coordinator) removeDeadConsumers() {
 	}
 	var dead []string
 	for id, consumer := range c.table.consumers {
-		if id != c.options.ID && !owners[id] && c.refresh.lastSent-consumer.heartbeatSince > 10*c.options.Lease {
+		isLongGone := id != c.options.ID && c.refresh.lastSent-consumer.heartbeatSince > 10*c.options.Lease
+		if isLongGone && !owners[id] {
 			dead = append(dead, id)
 		}
 	}

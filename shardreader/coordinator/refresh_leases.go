@@ -153,11 +153,11 @@ func (c *Coordinator) callWaiters(sent time.Duration) {
 // read returned, sorted by shard. updateLeases skips rows that this consumer wrote later, because they are newer than
 // the read.
 func (c *Coordinator) updateLeases(sent time.Duration, found []leases.Lease) {
-	isOlder := func(r *row) bool { return !r.busy && sent >= r.writtenAt }
+	isOlderThanRead := func(r *row) bool { return !r.busy && sent >= r.writtenAt }
 	compareShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
 	for _, r := range c.table.rows.all() {
 		_, exists := slices.BinarySearchFunc(found, r.Shard, compareShard)
-		if !exists && isOlder(r) {
+		if !exists && isOlderThanRead(r) {
 			c.removeRow(r)
 		}
 	}
@@ -166,7 +166,7 @@ func (c *Coordinator) updateLeases(sent time.Duration, found []leases.Lease) {
 		switch {
 		case r == nil && !c.writes.creating[l.Shard]:
 			c.addRow(l).knownAt = sent
-		case r != nil && isOlder(r):
+		case r != nil && isOlderThanRead(r):
 			c.updateRow(r, l, sent)
 		}
 	}

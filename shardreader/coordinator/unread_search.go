@@ -135,11 +135,11 @@ func (s *unreadSearch) unreadStreams(src *source) string {
 	streams := src.streams[c.firstBegun(src):]
 	for i, st := range streams {
 		l := s.check.streams[st.arn]
-		if l == nil {
-			if !st.unlisted {
-				return "stream " + st.arn + " is not listed yet"
-			}
+		switch {
+		case l == nil && st.unlisted:
 			l = newListing(shardreader.Disabled, nil)
+		case l == nil:
+			return "stream " + st.arn + " is not listed yet"
 		}
 		plan := c.planLeases(st.arn, l, false, Start{})
 		why, hasStopped := s.unreadStream(st, l, plan)
@@ -214,16 +214,18 @@ func (c *Coordinator) unreadShard(s shardreader.Shard, l *listing) string {
 	if r == nil || c.table.damaged[s.ID] {
 		return ""
 	}
-	isClosed, hasListedChildren := !s.Open(), len(l.children[s.ID]) > 0
+	hasListedChildren := len(l.children[s.ID]) > 0
 	if r.Ended() {
-		lacksChildren := len(r.Children) == 0 && !hasListedChildren
-		if isClosed && lacksChildren && l.status == shardreader.Enabled {
+		hasChildren := len(r.Children) > 0 || hasListedChildren
+		awaitsChildren := !s.Open() && !hasChildren && l.status == shardreader.Enabled
+		if awaitsChildren {
 			return "shard " + s.ID + " ended, and its children are not listed yet"
 		}
 		return ""
 	}
+	isClosed := !s.Open() || hasListedChildren
 	isReadable := !c.staysStopped(r) && c.parentsDone(r)
-	if isReadable && (isClosed || hasListedChildren) {
+	if isClosed && isReadable {
 		return "shard " + s.ID + " is closed, but not read to its end"
 	}
 	return ""
