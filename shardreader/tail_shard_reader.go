@@ -24,7 +24,7 @@ func (t *tailer) newReader(shard, newest string, start time.Time) *tailReader {
 	at := ShardPosition{StreamARN: t.options.Stream, Shard: shard, Type: TrimHorizon}
 	readAt := time.Now()
 	if newest != "" {
-		at.Type, readAt = AtTimestamp, start
+		at.Type, readAt = AtTimestamp, start // updatePosition sets the time
 	}
 	return &tailReader{tailer: t, cursor: ShardCursor{API: t.options.API, Position: at, Iterator: newest}, readAt: readAt}
 }
