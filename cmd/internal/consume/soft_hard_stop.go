@@ -41,22 +41,19 @@ func newStopper(ctx context.Context, timeout time.Duration) *stopper {
 // see the signal before or after the soft stop.
 func (s *stopper) watch(timeout time.Duration) {
 	signals := 0
-	var expired <-chan time.Time
+	var expired <-chan time.Time // nil, and never ready, before the soft stop
 	soft := s.softStop.Done()
 	for {
 		select {
 		case <-soft:
-			timer := time.NewTimer(timeout)
-			defer timer.Stop()
-			expired, soft = timer.C, nil // a nil channel blocks, so the cases of soft and expired run once
+			expired, soft = time.After(timeout), nil // Done is always ready from now on
 		case <-s.signals:
 			signals++
 			if signals > 1 {
 				s.stopHard(errSecondSignal)
 			}
-		case <-expired:
+		case <-expired: // once, because a timer fires once
 			s.stopHard(errStopTimeout)
-			expired = nil
 		case <-s.hardStop.Done():
 			return
 		}
