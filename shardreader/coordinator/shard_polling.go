@@ -137,14 +137,19 @@ func (c *Coordinator) handleIterator(a *assignment, kind shardreader.IteratorTyp
 		// The calls failed for so long that the stream may have dropped unread records. The iterator hides that.
 		c.noteUnreadLost(a)
 	default:
-		a.iterator = e.Iterator
-		a.emptyPages.requestedAt = [emptyPagesAtEnd]time.Duration{} // a new iterator may return empty pages before records
-		if a.start.atLatest {
-			// Reading has begun: a second LATEST, after an expired iterator, would skip records.
-			a.row.mayStartAtLatest = false
-		}
-		c.queueCall(a)
+		c.useIterator(a, e.Iterator)
 	}
+}
+
+// useIterator queues the call for the first page of a new iterator.
+func (c *Coordinator) useIterator(a *assignment, iterator string) {
+	a.iterator = iterator
+	a.emptyPages.requestedAt = [emptyPagesAtEnd]time.Duration{} // a new iterator may return empty pages before records
+	if a.start.atLatest {
+		// Reading has begun: a second LATEST, after an expired iterator, would skip records.
+		a.row.mayStartAtLatest = false
+	}
+	c.queueCall(a)
 }
 
 // handleIteratorError handles a failed request for an iterator of type kind. If the stream refuses the start position,
