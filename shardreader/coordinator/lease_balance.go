@@ -102,7 +102,7 @@ func (c *Coordinator) requestByCount(s leaseShares) bool {
 	if len(s.otherConsumers) == 0 {
 		return false
 	}
-	// The numbers of leases after the moves so far.
+	// counts and ownCount are the numbers of leases after the moves that were requested so far.
 	counts := make(map[string]int, len(s.otherConsumers))
 	for _, id := range s.otherConsumers {
 		counts[id] = len(s.ownedByOthers[id])

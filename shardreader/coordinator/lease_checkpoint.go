@@ -52,9 +52,8 @@ func (c *Coordinator) saveStop(a *assignment, why string) {
 	c.save(a)
 }
 
-// save writes the acknowledged position of an assignment into its lease, at most once in each Options.Checkpoint. It
-// writes at once if the lease is handed over, if the shard is finished, or if Options.Idle is set and all pages are
-// acknowledged.
+// save writes the acknowledged position of an assignment into its lease. If the lease is handed over and all pages are
+// acknowledged, it releases the lease. If the shard is finished, it ends the lease.
 func (c *Coordinator) save(a *assignment) {
 	c.noteUnsaved(a)
 	r := a.row
@@ -70,7 +69,8 @@ func (c *Coordinator) save(a *assignment) {
 	}
 }
 
-// saveWhenDue writes the acknowledged position now, or later if the last write was less than Options.Checkpoint ago.
+// saveWhenDue writes the acknowledged position now. It writes later if the last write was less than Options.Checkpoint
+// ago, unless the lease is handed over, or Options.Idle is set and all pages are acknowledged.
 func (c *Coordinator) saveWhenDue(a *assignment) {
 	isUrgent := a.phase == draining || c.options.Idle > 0 && a.allAcked()
 	isEarly := a.acked.savedAt+c.options.Checkpoint > c.now
