@@ -228,7 +228,7 @@ func (v Value) parse() (parsedValue, error) {
 		return parsed, nil
 	}
 	path := v.Path
-	if isIndexOfElement := v.Each && path[0] == '['; isIndexOfElement {
+	if beginsWithIndex := strings.HasPrefix(path, "["); v.Each && beginsWithIndex {
 		path = "each" + path // ParsePath accepts only paths that begin with a name
 	}
 	parsedPath, err := item.ParsePath(path)

@@ -46,9 +46,7 @@ func (d *deltas) deltaOf(row state.Row) *rowDelta {
 	last := len(d.rows)
 	d.index[row] = last
 	d.rows = slices.Grow(d.rows, 1)[:last+1]
-
-	// The delta may have the memory of an earlier item, which is used again.
-	delta := &d.rows[last]
+	delta := &d.rows[last] // it may have slices of an earlier item, whose memory is used again
 	sums := slices.Grow(delta.sums[:0], len(d.aggregate.values))[:len(d.aggregate.values)]
 	clear(sums)
 	*delta = rowDelta{row: row, sums: sums, members: delta.members[:0]}

@@ -51,20 +51,22 @@ const (
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
 	from := stored // contribution before the changes that follow the last kept expiry
-	for _, i := range c.deliveries {
+	deliveries := c.deliveries
+	if c.oneByOne {
+		deliveries = deliveries[:1]
+	}
+	for _, i := range deliveries {
 		result := c.resultOf(&ds[i])
 		c.results = append(c.results, result)
-		if result == applied {
-			c.next = c.contributionAfter(&ds[i])
-			if groupOp(&ds[i]).keepsExpired() {
-				// The shares of the expired item stay in the rows. A later change is of a new item without shares.
-				c.changes = append(c.changes, contributionChange{from, c.next})
-				from = state.Contribution{Version: c.next.Version}
-				c.next = from
-			}
+		if result != applied {
+			continue
 		}
-		if c.oneByOne {
-			break
+		c.next = c.contributionAfter(&ds[i])
+		if groupOp(&ds[i]).keepsExpired() {
+			// The shares of the expired item stay in the rows. A later change is of a new item without shares.
+			c.changes = append(c.changes, contributionChange{from, c.next})
+			from = state.Contribution{Version: c.next.Version}
+			c.next = from
 		}
 	}
 	c.changes = append(c.changes, contributionChange{from, c.next})
@@ -75,7 +77,6 @@ func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
 	op := groupOp(d)
 	order := d.Change.Version.Compare(c.next.Version)
 	replacesVoid := c.next.Void && op.changeErr == nil
-	countsNow, countedBefore := op.Share.Group != "", op.countedBefore || len(c.next.Shares) > 0
 	switch {
 	case order < 0:
 		return outdated
@@ -83,11 +84,13 @@ func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
 		return applied
 	case order == 0:
 		return repeated
-	case countsNow || countedBefore || c.next.Void:
-		return applied
-	default:
-		return withoutEffect
 	}
+
+	countsNow, countedBefore := op.Share.Group != "", op.countedBefore || len(c.next.Shares) > 0
+	if countsNow || countedBefore || c.next.Void {
+		return applied
+	}
+	return withoutEffect
 }
 
 // contributionAfter returns the contribution after a planned change. It replaces c.next.
@@ -132,13 +135,13 @@ func (c *itemChanges) settle(ds []pipeline.Delivery, failed *pipeline.BatchError
 			d.Outcome = pipeline.Superseded
 		case withoutEffect:
 			d.Outcome, d.Reason = pipeline.NoEffect, groupOp(d).Reason
+		case repeated:
+			d.Outcome = pipeline.Written
 		case applied:
-			d.Outcome = pipeline.Coalesced
+			d.Outcome = pipeline.Coalesced // unless this change made the contribution
 			if d.Change.Version == c.next.Version {
 				d.Outcome = pipeline.Written
 			}
-		default:
-			d.Outcome = pipeline.Written
 		}
 	}
 	c.deliveries = c.deliveries[len(c.results):]

@@ -26,18 +26,19 @@ const (
 // If the image cannot be counted, the item counts nowhere. The change fails, but only after the removal of the item's
 // contribution is durable. The error is permanent. It names attribute and path, and contains no value.
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
-	countedImage := d.Change.New
-	if a.keepsExpired(d.Change) {
-		countedImage = d.Change.Old
-	}
 	shares, reason, err := a.sharesAfter(d.Change)
-	switch {
-	case err != nil && !countedImage.Exists():
-		return err
-	case err != nil:
+	if err != nil {
+		countedImage := d.Change.New
+		if a.keepsExpired(d.Change) {
+			countedImage = d.Change.Old
+		}
+		if !countedImage.Exists() { // the stream lacks the image
+			return err
+		}
 		d.Ops = append(d.Ops, a.voidOp(d.Change, err))
 		return nil
-	case len(shares) == 0:
+	}
+	if len(shares) == 0 {
 		d.Ops = append(d.Ops, &GroupOp{Reason: reason, aggregate: a, countedBefore: a.countedBefore(d.Change)})
 		return nil
 	}
@@ -189,7 +190,7 @@ func (a *Aggregate) groupRow(scope template.Scope) (state.Row, error) {
 	var buf [128]byte
 	isSharded := a.shards > 1
 	limit := maxPartitionKey
-	if isSharded {
+	if isSharded { // shardRow appends the number of the shard
 		limit -= len(shardSeparator) + len(strconv.Itoa(a.shards-1))
 	}
 	pkPart, skPart, text, err := a.appendKeyParts(buf[:0], &scope, limit)

@@ -163,7 +163,7 @@ func (w *aggregateWrite) planTransactions(
 	open []*itemChanges, stored []state.Contribution,
 ) (txs []*transaction, _ error) {
 	limit := w.store.MaxActions()
-	var shared *transaction // the transaction that more items are added to
+	var shared *transaction // the transaction that more items are added to; nil if there is none yet
 	for i, c := range open {
 		c.advance(w.deliveries, stored[i])
 		if !c.needsWrite() {
@@ -178,16 +178,17 @@ func (w *aggregateWrite) planTransactions(
 			continue
 		}
 
-		tx := shared
-		joinsShared := shared != nil && !c.oneByOne && w.fitsTransaction(shared, limit)
-		if !joinsShared {
-			tx = &transaction{deltas: w.newDeltas()}
-			txs = append(txs, tx)
+		if c.oneByOne {
+			alone := &transaction{deltas: w.newDeltas()}
+			alone.add(c, w.itemDeltas.deltas)
+			txs = append(txs, alone)
+			continue
 		}
-		tx.add(c, w.itemDeltas.deltas)
-		if !c.oneByOne {
-			shared = tx
+		if shared == nil || !w.fitsTransaction(shared, limit) {
+			shared = &transaction{deltas: w.newDeltas()}
+			txs = append(txs, shared)
 		}
+		shared.add(c, w.itemDeltas.deltas)
 	}
 	return txs, nil
 }
@@ -241,12 +242,14 @@ func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
 		w.failChange(items[0], err)
 		return
 	}
-	for _, c := range items {
-		if state.IsPermanent(err) {
+	if state.IsPermanent(err) {
+		for _, c := range items {
 			c.oneByOne = true
-		} else {
-			c.fail(&w.failed, err)
 		}
+		return
+	}
+	for _, c := range items {
+		c.fail(&w.failed, err)
 	}
 }
 

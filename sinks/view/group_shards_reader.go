@@ -159,12 +159,18 @@ func combineValues(kind string, a, b item.Value) item.Value {
 	if !a.Exists() {
 		return b
 	}
-	byText := func(x, y item.Value) int { return strings.Compare(sortText(x), sortText(y)) }
+	isLess := func(x, y item.Value) bool { return sortText(x) < sortText(y) }
 	switch kind {
 	case kindNames[minKind]:
-		return slices.MinFunc([]item.Value{b, a}, byText)
+		if isLess(a, b) {
+			return a
+		}
+		return b
 	case kindNames[maxKind]:
-		return slices.MaxFunc([]item.Value{a, b}, byText)
+		if isLess(a, b) {
+			return b
+		}
+		return a
 	default:
 		return numberOf(a).Add(numberOf(b)).Value()
 	}

@@ -87,7 +87,7 @@ func (s *Sink) GuardMode(c *record.Change) GuardMode {
 // escapedKeysMode returns the mode for a row key that escapes attributes: uniqueByEscapedKeys, severalTables or
 // keyPartsMissing. For keyPartsMissing it also returns a key attribute of the item that the row key does not escape.
 func (s *Sink) escapedKeysMode(c *record.Change) (mode GuardMode, missing string) {
-	if strings.IndexByte(string(c.Key), '!') >= 0 {
+	if strings.Contains(string(c.Key), "!") { // it begins with the name of its table
 		return severalTables, ""
 	}
 	for name := range c.Keys.All() {

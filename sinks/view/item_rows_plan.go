@@ -22,16 +22,15 @@ func (s *Sink) planItemRows(d *pipeline.Delivery) error {
 	if err := s.checkItemInKey(c); err != nil {
 		return err
 	}
-	op := &ItemRowsOp{sink: s, change: c, Target: &s.target, Source: c.Key, Version: c.Version}
 	rows, reason, err := s.elementRowsAfter(c)
-	switch {
-	case err != nil && !c.New.Exists():
-		return err
-	case err != nil:
-		op.reason, op.changeErr = reasonVoid, err
-	default:
-		op.Rows, op.reason = rows, reason
+	if err != nil {
+		if !c.New.Exists() { // the stream lacks the image
+			return err
+		}
+		rows, reason = nil, reasonVoid
 	}
+	op := &ItemRowsOp{sink: s, change: c, Target: &s.target, Source: c.Key, Version: c.Version, Rows: rows,
+		rowAbsence: rowAbsence{reason: reason, changeErr: err}}
 	op.idle = len(op.Rows) == 0 && s.hadNoElementRows(c)
 
 	d.Ops = append(d.Ops, op)
@@ -96,9 +95,9 @@ func (s *Sink) elementRows(c *record.Change, image item.Image) (rows []*ElementR
 		return nil, "", err
 	}
 
-	scope := template.Scope{Change: c, Item: image, Shards: s.shards, EachOf: s.forEach.Pattern(image)}
-	scope.IDOf = s.forEach.IDPath(scope.EachOf)
-	reason = ReasonSparse
+	eachOf := s.forEach.Pattern(image)
+	scope := template.Scope{Change: c, Item: image, Shards: s.shards, EachOf: eachOf, IDOf: s.forEach.IDPath(eachOf)}
+	reason = ReasonSparse // unless an element does not match the condition
 	for i := range all {
 		element := &all[i]
 		if element.ID == "" {

@@ -105,7 +105,8 @@ func (o *ItemRowsOp) RepairItemRows(
 	if !stored.Version.IsZero() {
 		o.Version = stored.Version
 	}
-	actual := stored // the contribution that has the rows of the table
+	// The store compares its contribution with stored. nextPart compares the rows of the op with actual.
+	actual := stored
 	actual.Shares = unknownDigests(stored.Shares, rewrite)
 	for {
 		next, last := o.nextPart(&actual, store.MaxActions())

@@ -23,6 +23,7 @@ func (t Target) Refusal(stored StoredEntry, m *Mutation) (r Result, refused bool
 	case isNewer:
 		return Result{}, false
 	default:
-		return Result{Superseded: stored.Version != m.Version.String()}, true
+		isRepeated := stored.Version == m.Version.String()
+		return Result{Superseded: !isRepeated}, true
 	}
 }

@@ -186,7 +186,8 @@ func (b *batch[O]) pending(k int) iter.Seq[int] {
 // the row. In all other cases the op fails.
 func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
 	tried := b.ops[b.keys[k].triedOp].op
-	if !state.IsPermanent(err) || tried.removalOp(err) == nil {
+	removesRow := state.IsPermanent(err) && tried.removalOp(err) != nil
+	if !removesRow {
 		b.fail(k, err)
 		return
 	}
@@ -194,7 +195,8 @@ func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
 	// The change may be in the batch several times.
 	for i := range b.pending(k) {
 		op := b.ops[i].op
-		if op.version().Compare(tried.version()) != 0 {
+		isSameChange := op.version().Compare(tried.version()) == 0
+		if !isSameChange {
 			continue
 		}
 		if removal := op.removalOp(err); removal != nil {
@@ -252,7 +254,7 @@ func (b *batch[O]) settle(k int, state opState, err error) {
 			entry.state = state
 		case entry.op.version().Compare(triedVersion) == 0:
 			entry.state, entry.err = state, err
-		case i < key.triedOp:
+		case i < key.triedOp: // an older version that was delivered before
 			entry.state = coalesced
 		default: // an older version that was delivered later
 			entry.state = superseded

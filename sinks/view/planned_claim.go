@@ -114,32 +114,41 @@ func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 	c := d.Change
 	op := &ClaimOp{sink: s, Target: &s.target, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)},
 		GuardMode: mode, displaySource: s.mask.Key(c)}
-	switch err := s.setRow(d, op); {
-	case err != nil && !c.New.Exists():
-		return err
-	case err != nil:
-		op.Row, op.Claim.Attributes, op.reason, op.changeErr = "", nil, reasonVoid, err
+	if err := s.setRow(d, op); err != nil {
+		if !c.New.Exists() { // the stream lacks the image
+			return err
+		}
+		op.reason, op.changeErr = reasonVoid, err
 	}
 	op.idle = op.Row == "" && s.hadNoRow(c)
 	d.Ops = append(d.Ops, op)
 	return nil
 }
 
-// setRow sets the row that the new image requests, or why it requests none. It fails if no row can be made of it.
+// setRow sets the row that the new image requests, or why it requests none. If no row can be made of the new image, it
+// returns an error, and op.Row stays empty.
 func (s *Sink) setRow(d *pipeline.Delivery, op *ClaimOp) error {
 	var buf keyBuffer
 	location, err := s.locationAfter(d.Change, &buf)
-	if err != nil || location.reason != "" {
-		op.reason = location.reason
+	if err != nil {
 		return err
+	}
+	if !location.hasRow() {
+		op.reason = location.reason
+		return nil
 	}
 	op.PK, op.SK, _ = location.key.attributeValues(d)
 	op.displayKey = location.key.displayText
-	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
+	row, err := state.MakeRow(op.PK, op.SK)
+	if err != nil {
 		return err
 	}
-	op.Claim.Attributes, err = s.columns(nil, &template.Scope{Change: d.Change, Item: itemOf(d.Change)})
-	return err
+	columns, err := s.columns(nil, &template.Scope{Change: d.Change, Item: itemOf(d.Change)})
+	if err != nil {
+		return err
+	}
+	op.Row, op.Claim.Attributes = row, columns
+	return nil
 }
 
 // timeOf returns the creation time of a change. A change of a backfill has no creation time. For such a change timeOf
@@ -160,7 +169,7 @@ func (s *Sink) hadNoRow(c *record.Change) bool {
 	if c.Old.Exists() {
 		var buf keyBuffer
 		before, err := s.locateRow(c, c.Old, &buf)
-		return err == nil && before.reason != ""
+		return err == nil && !before.hasRow()
 	}
 	return c.FoundNoItem(s.noTTLDeletes)
 }

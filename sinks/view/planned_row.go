@@ -105,9 +105,10 @@ func (o *Op) noEffectReason() string  { return "" }
 // permanently. If the op is not an update, no older row of the item is at the key, and removalOp returns nil. It also
 // returns nil if the stored row belongs to another sink or another item.
 func (o *Op) removalOp(cause error) *Op {
-	_, foreign := errors.AsType[*ForeignRowError](cause)
-	_, collides := errors.AsType[*CollisionError](cause)
-	if foreign || collides || o.Step != Update || o.Mutation.Tombstone {
+	_, isForeign := errors.AsType[*ForeignRowError](cause)
+	_, isCollision := errors.AsType[*CollisionError](cause)
+	isUpdate := o.Step == Update && !o.Mutation.Tombstone
+	if isForeign || isCollision || !isUpdate {
 		return nil
 	}
 	removal := *o

@@ -68,16 +68,21 @@ func (r *RowRepair) Apart(stored *state.Tombstone) (a ApartRepair, err error) {
 	}
 
 	// The repair keeps the version, unless the tombstone has a newer one.
-	a.Version, a.Tombstone = r.Version(), stored
+	a.Version = r.Version()
 	refusesRow := stored != nil && storedVersion.Compare(a.Version) >= 0 // a row must be newer than its tombstone
 	if refusesRow {
 		a.Version = storedVersion
 	}
+
+	putsTombstone := r.Next.Tombstone && (expectsApart || !refusesRow)
+	dropsTombstone := !r.Next.Tombstone && refusesRow
 	switch {
-	case r.Next.Tombstone && (expectsApart || !refusesRow):
+	case putsTombstone:
 		a.Tombstone = r.Next.TombstoneAt(a.Version)
-	case !r.Next.Tombstone && refusesRow:
+	case dropsTombstone:
 		a.Tombstone = nil
+	default:
+		a.Tombstone = stored
 	}
 	return a, nil
 }

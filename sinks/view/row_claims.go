@@ -48,11 +48,13 @@ func (rc *RowClaims) remove(source item.Key) {
 // or its claim is damaged.
 func (rc *RowClaims) chooseOwner(rule Collision) {
 	for i := range rc.Waiting {
-		if c := &rc.Waiting[i]; rc.Owner.Source == "" || ComesBefore(c, &rc.Owner, rule) {
-			*c, rc.Owner = rc.Owner, *c
+		waiting := &rc.Waiting[i]
+		hasOwner := rc.Owner.Source != ""
+		if !hasOwner || ComesBefore(waiting, &rc.Owner, rule) {
+			*waiting, rc.Owner = rc.Owner, *waiting
 		}
 	}
-	rc.remove("") // a row without an owner has left the zero claim
+	rc.remove("") // if the row had no owner, the zero claim took the new owner's place in Waiting
 }
 
 // isWaiting reports whether the claim of the item with the key source waits.

@@ -48,7 +48,8 @@ func (p *keyBufferPool) get() *[2]keyBuffer {
 
 func (p *keyBufferPool) put(buffers *[2]keyBuffer) { p.pool.Put(buffers) }
 
-// lengthPrefix is the number of bytes at the start of a row key's text that hold the length of the first part.
+// lengthPrefix is the number of bytes at the start of a row key's text that hold the length of the first part. So the
+// texts of ("ab", "c") and ("a", "bc") differ.
 const lengthPrefix = binary.MaxVarintLen16
 
 // buildRowKey builds the row key of an item, in buf if buf is large enough. If a part is missing, the item is sparse,
@@ -60,7 +61,8 @@ func (s *Sink) buildRowKey(scope *template.Scope, buf *keyBuffer) (rowKey, error
 	if err != nil || pk.isMissing() {
 		return rowKey{}, err
 	}
-	binary.PutUvarint(text, uint64(pk.to-lengthPrefix))
+	pkLength := pk.to - lengthPrefix
+	binary.PutUvarint(text, uint64(pkLength))
 	return rowKey{pk: pk, sk: sk, text: text, displayText: s.displayKey(*scope)}, nil
 }
 
@@ -95,9 +97,10 @@ func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (
 		return appendKeyValue(text, a, scope, limit)
 	}
 
-	start := len(text) + 1
 	extended, _, err := a.Template.AppendText(append(text, byte(item.KindS)), *scope)
-	if err != nil || len(extended) == start {
+	start := len(text) + 1 // after the kind
+	isEmpty := len(extended) == start
+	if err != nil || isEmpty {
 		return keyPart{}, text, err
 	}
 	if !utf8.Valid(extended[start:]) {

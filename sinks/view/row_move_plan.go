@@ -23,24 +23,26 @@ import (
 // wins, so any order of delivery has the same result. A row that stays is written even if its columns did not change.
 // So its version rises, and a row that an earlier failure left wrong is corrected.
 func (s *Sink) planOps(d *pipeline.Delivery, before, after rowLocation) error {
+	hadRow, hasRow := before.hasRow(), after.hasRow()
+	sameKey := hadRow && hasRow && before.key.equal(&after.key)
 	switch {
-	case before.reason != "" && after.reason != "":
+	case !hadRow && !hasRow:
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonWhen
 		if before.reason == ReasonSparse || after.reason == ReasonSparse {
 			d.Reason = ReasonSparse
 		}
 		return nil
-	case before.reason != "":
+	case !hadRow:
 		return s.addPut(d, Enter, &after.key)
 	case after.reason == noItem:
 		s.addTombstone(d, Disappear, &before.key)
 		return nil
-	case after.reason != "":
+	case !hasRow:
 		s.addTombstone(d, Leave, &before.key)
 		return nil
-	case before.key.equal(&after.key) && d.Change.Inserted(): // an older item may have expired, see FoundNoItem
+	case sameKey && d.Change.Inserted(): // an older item may have expired, see FoundNoItem
 		return s.addPut(d, Enter, &after.key)
-	case before.key.equal(&after.key):
+	case sameKey:
 		return s.addPut(d, Update, &after.key)
 	default:
 		// The new row comes first, so that a reader between the two writes may see the row twice, but always sees it.

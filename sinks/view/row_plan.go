@@ -23,6 +23,9 @@ type rowLocation struct {
 	keyUnknown bool // no row key can be made of the image
 }
 
+// hasRow reports whether the image has a row.
+func (l *rowLocation) hasRow() bool { return l.reason == "" }
+
 // noItem is the reason for no row if the item does not exist: before its insert or after its removal.
 const noItem = ReasonRemoved
 
@@ -55,12 +58,13 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 		return oldErr
 	}
 	newErr := s.planRowAfter(d, &before, &buffers[1])
-	switch {
-	case newErr != nil && !c.New.Exists():
-		return newErr
-	case newErr != nil:
+	if newErr != nil {
+		if !c.New.Exists() {
+			return newErr
+		}
 		return s.planVoid(d, &before, newErr)
-	case oldErr != nil:
+	}
+	if oldErr != nil {
 		return planWithoutOld(d, &before, oldErr)
 	}
 	return nil
@@ -71,7 +75,7 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 // new image. The change fails with err after the tombstone is durable.
 func (s *Sink) planVoid(d *pipeline.Delivery, before *rowLocation, err error) error {
 	d.Ops = d.Ops[:0]
-	if before.reason == "" {
+	if before.hasRow() {
 		s.addTombstone(d, Leave, &before.key)
 		d.Ops[0].(*Op).Mutation.Void = true
 	}
@@ -117,9 +121,10 @@ func failAfterWrite(d *pipeline.Delivery, err error) error {
 // keepsKey reports whether the item's row certainly keeps its key, because the attributes that the key reads did not
 // change. Most changes keep the key, and then the key is not built a second time.
 func (s *Sink) keepsKey(c *record.Change, before *rowLocation) bool {
-	hadRow := before.reason == "" && c.Old.Exists()
+	hadRow := before.hasRow() && c.Old.Exists()
 	hasItem := !c.Removed() && c.New.Exists()
-	if s.when != nil || !hadRow || !hasItem {
+	dependsOnKeyPaths := hadRow && hasItem && s.when == nil
+	if !dependsOnKeyPaths {
 		return false
 	}
 	for _, path := range s.keyPaths {
@@ -178,19 +183,18 @@ func (s *Sink) locationAfter(c *record.Change, buf *keyBuffer) (rowLocation, err
 // locateRow returns the location of an image's row. If the condition cannot be evaluated, or no row key can be made,
 // locateRow returns an error. The location has the row key whenever one can be made, also with an error.
 func (s *Sink) locateRow(c *record.Change, image item.Image, buf *keyBuffer) (rowLocation, error) {
-	var conditionErr error
+	matches, conditionErr := true, error(nil)
 	if s.when != nil {
-		matches, err := s.when.Match(image)
-		if err == nil && !matches {
-			return rowLocation{reason: ReasonWhen}, nil
-		}
-		conditionErr = err
+		matches, conditionErr = s.when.Match(image)
+	}
+	if conditionErr == nil && !matches {
+		return rowLocation{reason: ReasonWhen}, nil
 	}
 
-	key, err := s.buildRowKey(&template.Scope{Change: c, Item: image, Shards: s.shards}, buf)
+	key, keyErr := s.buildRowKey(&template.Scope{Change: c, Item: image, Shards: s.shards}, buf)
 	switch {
-	case err != nil:
-		return rowLocation{reason: ReasonSparse, keyUnknown: true}, cmp.Or(conditionErr, err)
+	case keyErr != nil:
+		return rowLocation{reason: ReasonSparse, keyUnknown: true}, cmp.Or(conditionErr, keyErr)
 	case !key.exists():
 		return rowLocation{reason: ReasonSparse}, conditionErr
 	default:

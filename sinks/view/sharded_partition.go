@@ -90,7 +90,8 @@ func (p Partition) parseCursor(text string) (position, error) {
 	if err != nil || len(cursor) < 1+crc32.Size || cursor[0] != cursorFormat {
 		return position{}, ErrCursor
 	}
-	content, checksum := cursor[:len(cursor)-crc32.Size], cursor[len(cursor)-crc32.Size:]
+	end := len(cursor) - crc32.Size
+	content, checksum := cursor[:end], cursor[end:]
 	if binary.BigEndian.Uint32(checksum) != p.checksum(content) {
 		return position{}, ErrCursor
 	}
@@ -160,27 +161,30 @@ func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) 
 			query: Query{PK: pk, SKPrefix: q.SKPrefix, From: q.From, To: q.To, Reverse: q.Reverse, Limit: pageRows},
 		}
 	}
-	if q.Cursor == "" {
-		return shards, nil
-	}
+	return shards, p.skipToCursor(shards, q)
+}
 
+// skipToCursor makes each shard begin after the rows that were already yielded at the cursor of the query.
+func (p Partition) skipToCursor(shards []shardPages, q PartitionQuery) error {
+	if q.Cursor == "" {
+		return nil
+	}
 	cursor, err := p.parseCursor(q.Cursor)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if q.startsAfter(cursor.sk) {
-		return shards, nil // the cursor belongs to another query and is ignored
+		return nil // the cursor belongs to another query and is ignored
 	}
 	for i := range shards {
 		shards[i].query.From, shards[i].query.After = cursor.sk, cursor.includes(i, q.Reverse)
 	}
-	return shards, nil
+	return nil
 }
 
 // startsAfter reports whether the query starts after the sort key sk, in its direction.
 func (q PartitionQuery) startsAfter(sk item.Value) bool {
-	opposite := Query{To: q.From, Reverse: !q.Reverse} // in the other direction, From is the end
-	return opposite.Ends(sk)
+	return q.From.Exists() && comesAfter(q.From, sk, q.Reverse)
 }
 
 // includes reports whether the row of shard with the sort key of p was already yielded when the query stood at p. Rows

@@ -45,19 +45,22 @@ func (b *base) Guarded() bool { return true }
 // is sparse, and the returned pk is missing. limit is the maximum length of the partition key, in bytes.
 func (b *base) appendKeyParts(text []byte, scope *template.Scope, limit int) (pk, sk keyPart, _ []byte, err error) {
 	pk, text, err = appendKeyPart(text, b.pk, scope, limit)
-	if err != nil || pk.isMissing() || b.sk.Template == nil {
-		return pk, sk, text, err
+	hasSK := b.sk.Template != nil
+	if err != nil || pk.isMissing() || !hasSK {
+		return pk, keyPart{}, text, err
 	}
-	if sk, text, err = appendKeyPart(text, b.sk, scope, maxSortKey); sk.isMissing() {
-		pk = keyPart{}
+	sk, text, err = appendKeyPart(text, b.sk, scope, maxSortKey)
+	if err != nil || sk.isMissing() {
+		return keyPart{}, keyPart{}, text, err
 	}
-	return pk, sk, text, err
+	return pk, sk, text, nil
 }
 
 // displayKey returns the text of a row's key with masked parts, for people; "" if no part is masked. The mask does not
 // change the stored key.
 func (b *base) displayKey(scope template.Scope) string {
-	if _, hidden := b.mask.HiddenKey(scope.Change); !b.masksKey && !hidden {
+	_, hidesItemKey := b.mask.HiddenKey(scope.Change)
+	if !b.masksKey && !hidesItemKey {
 		return ""
 	}
 	scope.Mask = b.mask

@@ -117,11 +117,13 @@ type Query struct {
 
 // Ends reports whether the sort key sk is after To, in the direction of the read. A reader stops at the first such row.
 func (q Query) Ends(sk item.Value) bool {
-	if !q.To.Exists() {
-		return false
-	}
-	order := strings.Compare(sortText(sk), sortText(q.To))
-	if q.Reverse {
+	return q.To.Exists() && comesAfter(sk, q.To, q.Reverse)
+}
+
+// comesAfter reports whether the sort key a comes after b, in the direction of the read.
+func comesAfter(a, b item.Value, reverse bool) bool {
+	order := strings.Compare(sortText(a), sortText(b))
+	if reverse {
 		return order < 0
 	}
 	return order > 0

@@ -23,11 +23,11 @@ func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
 	return kept
 }
 
-// showCollision sets the row in a CollisionError of the store to key, the row's key for display. masked is the same key
-// if parts of it are masked; else "". If it is not "", showCollision masks the keys of the items too.
-func (s *Sink) showCollision(e *CollisionError, key, masked string) {
-	e.Row = key
-	if masked != "" {
+// showCollision sets the row in a CollisionError of the store to keyText. displayKey is the row's key if parts of it are
+// masked; else "". If parts of it are masked, showCollision masks the keys of the items too.
+func (s *Sink) showCollision(e *CollisionError, keyText, displayKey string) {
+	e.Row = keyText
+	if displayKey != "" {
 		e.Owner, e.Source = s.maskKey(e.Owner), s.maskKey(e.Source)
 	}
 }

@@ -56,7 +56,7 @@ func (s *Sink) rowBefore(c *record.Change) (imageRow, bool) {
 	}
 	var buf keyBuffer
 	location, err := s.locateRow(c, c.Old, &buf)
-	if err != nil || location.reason != "" {
+	if err != nil || !location.hasRow() {
 		return imageRow{}, false
 	}
 	var row imageRow
