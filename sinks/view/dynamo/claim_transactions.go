@@ -54,15 +54,24 @@ func (s *Store) settleConnected(
 
 		r := s.commit(ctx, t, merged)
 		streak.add(r.Err)
-		isRefused := r.Lost || state.IsPermanent(r.Err)
-		for k, i := range connected[:n] {
+		for _, i := range connected[:n] {
 			rs[i] = r
-			if isRefused && n > 1 { // find the write that is refused
-				single, _ := s.mergeFirst(t, ws, connected[k:k+1])
-				rs[i] = s.commit(ctx, t, single)
-			}
+		}
+		isRefused := r.Lost || state.IsPermanent(r.Err)
+		if isRefused && n > 1 { // find the write that is refused
+			s.commitEach(ctx, t, ws, connected[:n], rs)
 		}
 		connected = connected[n:]
+	}
+}
+
+// commitEach writes each of the connected writes in a transaction of its own, in order, and sets its result.
+func (s *Store) commitEach(
+	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result,
+) {
+	for k, i := range connected {
+		single, _ := s.mergeFirst(t, ws, connected[k:k+1])
+		rs[i] = s.commit(ctx, t, single)
 	}
 }
 
@@ -100,8 +109,8 @@ func unmetClaimsResult(t view.Target, m *dynamo.MergedWrite, actions int, unmet 
 	rows := m.Rows()
 	firstRow := actions - len(rows)
 	for _, u := range unmet.Unmet {
-		isRow := u.ActionIndex >= firstRow
-		if !isRow || !rows[u.ActionIndex-firstRow].Claimed() {
+		isClaimedRow := u.ActionIndex >= firstRow && rows[u.ActionIndex-firstRow].Claimed()
+		if !isClaimedRow {
 			return view.Result{Lost: true}
 		}
 	}

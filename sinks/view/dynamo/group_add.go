@@ -61,11 +61,11 @@ func increments(g *state.GroupChange) []state.Increment { return slices.Concat(g
 // share. In the last case the row must be deleted instead.
 func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
 	const addable = ownerMatches + " AND attribute_not_exists(#tw.#wide)"
-	condition := withOwner(c.target, "(attribute_not_exists(#pk) OR ("+addable+"))", "#wide", metaWide, "#n",
-		sharesAttribute)
+	condition := withOwner(c.target, addable, "#wide", metaWide, "#n", sharesAttribute)
 	names, values := condition.Names, condition.Values
 	values[":tw"], values[":n"] = c.groupMeta(g, nil), dynamo.N(strconv.FormatInt(g.Shares, 10))
 	if g.Shares > 0 {
+		condition.Text = "(attribute_not_exists(#pk) OR (" + addable + "))"
 		names["#pk"] = c.target.PK
 	} else {
 		condition.Text = "#n > :least AND " + addable

@@ -131,7 +131,8 @@ func (r *groupReader) readRows(ctx context.Context, refs []dynamo.Ref) ([]stored
 	for i, image := range images {
 		meta, ok := metaOf(image)
 		_, isTombstone := image[expiresAttribute]
-		if isOwn := ok && meta.sameSink(r.target); isOwn && !isTombstone {
+		isOwnRow := ok && meta.sameSink(r.target) && !isTombstone
+		if isOwnRow {
 			if groups[i], err = r.parseGroup(maps.Clone(image)); err != nil {
 				return nil, err
 			}

@@ -65,19 +65,28 @@ func (c *groupWriter) appendReplace(
 		return nil, err
 	}
 	shares := r.shares + g.Shares
-	if shares < 0 {
+	switch {
+	case shares < 0:
 		return nil, pipeline.Fatal(errs.Errorf("dynamodb: a group's row in table %s: %w", redact.Safe(c.target.Name),
 			state.ErrNegative))
-	}
-	if shares == 0 && g.stored == nil {
+	case shares > 0:
+		return c.appendPut(ctx, dst, g, r, shares)
+	case g.stored == nil: // there is no row to delete
 		return dst, nil
 	}
-	if shares == 0 {
-		members, err := c.MemberDeletes(c.stateTarget, g.Row, r.epoch, g.Members)
-		dst = append(dst, dynamo.Delete(g.ref, revisionIs(r.revision)))
-		return append(dst, members...), err
+	members, err := c.MemberDeletes(c.stateTarget, g.Row, r.epoch, g.Members)
+	if err != nil {
+		return nil, err
 	}
+	dst = append(dst, dynamo.Delete(g.ref, revisionIs(r.revision)))
+	return append(dst, members...), nil
+}
 
+// appendPut is appendReplace for a row that has shares after the change. r is the stored row; shares is the new number
+// of its shares.
+func (c *groupWriter) appendPut(
+	ctx context.Context, dst []dynamo.Action, g *groupRowWrite, r *groupRow, shares int64,
+) ([]dynamo.Action, error) {
 	if err := r.addAmounts(g.GroupChange); err != nil {
 		return nil, c.Damaged("a group's row in table "+c.target.Name, err)
 	}
@@ -103,10 +112,11 @@ func (r *groupRow) addAmounts(g *state.GroupChange) error {
 		r.values[in.Name] = sdkvalue.Of(after.Value())
 
 		i, isListed := slices.BinarySearch(r.wide, in.Name)
-		switch isWide := !isExact(after); {
-		case isWide && !isListed:
+		isWide := !isExact(after)
+		if isWide && !isListed {
 			r.wide = slices.Insert(r.wide, i, in.Name)
-		case !isWide && isListed:
+		}
+		if !isWide && isListed {
 			r.wide = slices.Delete(r.wide, i, i+1)
 		}
 	}

@@ -197,7 +197,9 @@ func (c *groupWriter) noteUnmet(items int, groupEnds []int, unmet *dynamo.Condit
 // changed, the result is tryLost. Otherwise the row is damaged or belongs to another sink, and handleRowError returns
 // rowErr.
 func (c *groupWriter) handleRowError(ctx context.Context, rowErr error) (tryResult, error) {
-	if _, retryable := pipeline.Retryable(rowErr); retryable || len(c.write.Items) == 0 {
+	_, isRetryable := pipeline.Retryable(rowErr)
+	hasContributions := len(c.write.Items) > 0
+	if isRetryable || !hasContributions {
 		return tryEnded, rowErr
 	}
 	keys := make([]item.Key, len(c.write.Items))

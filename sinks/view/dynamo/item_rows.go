@@ -39,7 +39,10 @@ type itemRowsWriter struct {
 // another sink or another item. lost is true if the contribution has changed since it was read.
 func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 	actions, err := w.actions()
-	for err == nil {
+	if err != nil {
+		return false, err
+	}
+	for {
 		if len(actions) == 1 {
 			err = w.Write(ctx, actions[0])
 		} else {
@@ -53,9 +56,10 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 		if contributionChanged {
 			return true, nil
 		}
-		actions, err = w.dropForeignDeletes(actions, unmet)
+		if actions, err = w.dropForeignDeletes(actions, unmet); err != nil {
+			return false, err
+		}
 	}
-	return false, err
 }
 
 // actions returns the put of the contribution, then the puts of rows, then the deletes of rows.
@@ -98,24 +102,14 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 }
 
 // dropForeignDeletes handles the unmet conditions of rows. It returns the actions without the deletes of rows that
-// belong to another sink or another item. It returns an error if a row to put belongs to another sink or item. It also
-// returns an error if a row of the same sink has another birth, because such a row belongs to another output.
+// belong to another sink or another item. It returns an error if unmetError does.
 func (w *itemRowsWriter) dropForeignDeletes(
 	actions []dynamo.Action, unmet *dynamo.ConditionError,
 ) ([]dynamo.Action, error) {
 	foreign := make(map[int]bool, len(unmet.Unmet)) // whether an action is on a foreign row, by index
 	for _, u := range unmet.Unmet {
-		stored, ok := metaOf(u.Item)
-		isPut := actions[u.ActionIndex].Put != nil
-		isOtherBirth := ok && stored.sameSink(w.target) && !stored.belongsTo(w.target)
-		switch {
-		case isPut && stored.belongsTo(w.target):
-			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
-				NotIdentified: true, RowKey: w.write.Puts[u.ActionIndex-1].Row}
-		case isPut:
-			return nil, notOwned(w.target, w.write.Puts[u.ActionIndex-1].Row, stored)
-		case isOtherBirth:
-			return nil, notOwned(w.target, "", stored)
+		if err := w.unmetError(&actions[u.ActionIndex], u); err != nil {
+			return nil, err
 		}
 		foreign[u.ActionIndex] = true
 	}
@@ -127,4 +121,25 @@ func (w *itemRowsWriter) dropForeignDeletes(
 		}
 	}
 	return rest, nil
+}
+
+// unmetError returns the error of the action a on a row that belongs to another sink or another item; nil for a delete,
+// which is not needed. If the row belongs to the sink but has another birth, it belongs to another output of the sink,
+// and a delete has an error too.
+func (w *itemRowsWriter) unmetError(a *dynamo.Action, u dynamo.Unmet) error {
+	stored, ok := metaOf(u.Item)
+	isOtherBirth := ok && stored.sameSink(w.target) && !stored.belongsTo(w.target)
+	isDelete := a.Put == nil
+	switch {
+	case isDelete && isOtherBirth:
+		return notOwned(w.target, "", stored)
+	case isDelete:
+		return nil
+	}
+	row := w.write.Puts[u.ActionIndex-1].Row // the puts follow the action on the contribution
+	if stored.belongsTo(w.target) {
+		return &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
+			NotIdentified: true, RowKey: row}
+	}
+	return notOwned(w.target, row, stored)
 }

@@ -38,7 +38,7 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 		return nil, err
 	}
 	if t.InPlace {
-		return applyTo(ctx, s.views, ms, newRowWriter(s.Reader.views, t).writeInPlace)
+		return applyTo(ctx, s.views, ms, newRowWriter(s.views, t).writeInPlace)
 	}
 	return applyTo(ctx, s.DB, ms, newRowWriter(s.DB, t).writeApart)
 }
@@ -118,7 +118,7 @@ type rowWriter struct {
 const sameItem = ownerMatches + " AND (#tw.#src = :src OR attribute_exists(#expires))"
 
 func newRowWriter(db *dynamo.DB, t view.Target) *rowWriter {
-	condition := func(text string, names ...string) dynamo.Condition {
+	condition := func(text string, names ...string) dynamo.Condition { // text contains ownerMatches
 		if t.RefuseOtherItem {
 			text = strings.ReplaceAll(text, ownerMatches, sameItem)
 			names = append(names, "#src", metaSource, "#expires", expiresAttribute)

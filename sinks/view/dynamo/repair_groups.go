@@ -59,7 +59,7 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 
 	oldEpoch := dynamo.Text(stored[0], epochAttribute)
 	if next.Shares == 0 {
-		lost, err = w.write(ctx, dynamo.Delete(ref, w.unchangedCondition()))
+		lost, err = w.writeRow(ctx, dynamo.Delete(ref, w.unchangedCondition()))
 	} else {
 		lost, err = w.putGroup(ctx, ref)
 	}
@@ -85,7 +85,7 @@ func (w *groupRepairer) putGroup(ctx context.Context, ref dynamo.Ref) (lost bool
 	if err := row.addAmounts(g.GroupChange); err != nil {
 		return false, err
 	}
-	lost, err = w.write(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &row, next.Shares), w.unchangedCondition()))
+	lost, err = w.writeRow(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &row, next.Shares), w.unchangedCondition()))
 	if lost {
 		w.dropMembers(ctx, row.epoch)
 	}
@@ -107,7 +107,8 @@ func (w *groupRepairer) compare(stored dynamo.Item) (lost bool, err error) {
 	if !ok || !meta.belongsTo(w.target) {
 		return false, notOwned(w.target, w.repair.Next.Row, meta)
 	}
-	if _, w.tombstone = stored[expiresAttribute]; w.tombstone {
+	_, w.tombstone = stored[expiresAttribute]
+	if w.tombstone {
 		return w.hadRow(), nil
 	}
 	isUnchanged := w.hadRow() && meta.revision == w.repair.Expected.Revision
@@ -127,8 +128,8 @@ func (w *groupRepairer) unchangedCondition() dynamo.Condition {
 	return revisionIs(w.repair.Expected.Revision)
 }
 
-// write writes the row. It uses a transaction, so that the write can be repeated safely after a lost answer.
-func (w *groupRepairer) write(ctx context.Context, a dynamo.Action) (lost bool, err error) {
+// writeRow sends the action on the row. It uses a transaction, so that the write can be repeated safely after a lost answer.
+func (w *groupRepairer) writeRow(ctx context.Context, a dynamo.Action) (lost bool, err error) {
 	err = w.Transact(ctx, []dynamo.Action{a})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
 	if !refused {

@@ -121,13 +121,9 @@ func (w *rowRepairer) transact(
 		return true, nil
 	}
 	unchanged := w.unchangedCondition(&apart.AtKey)
-	rowAction, err := rowPut(w.target, w.item(r, apart.Version, rand.Text()), unchanged)
+	rowAction, err := w.rowAction(r, apart.Version, unchanged)
 	if err != nil {
 		return false, err
-	}
-	if r.Next.Tombstone {
-		ref := dynamo.Ref{Table: w.target.Name, Key: keyItem(w.target.Table, r.Next.PK, r.Next.SK)}
-		rowAction = dynamo.Delete(ref, unchanged)
 	}
 	tombstoneAction, err := w.ReplaceTombstone(w.target.State(), row, stored, apart.Tombstone)
 	if err != nil {
@@ -144,6 +140,18 @@ func (w *rowRepairer) transact(
 		return true, nil
 	}
 	return refusedRepair(w.target, row, unmet.Unmet[0].Item)
+}
+
+// rowAction returns the put of the row; if the repair puts a tombstone apart, the delete of the row.
+func (w *rowRepairer) rowAction(
+	r *view.RowRepair, version record.Version, unchanged dynamo.Condition,
+) (dynamo.Action, error) {
+	put, err := rowPut(w.target, w.item(r, version, rand.Text()), unchanged)
+	if err != nil || !r.Next.Tombstone {
+		return put, err
+	}
+	ref := dynamo.Ref{Table: w.target.Name, Key: keyItem(w.target.Table, r.Next.PK, r.Next.SK)}
+	return dynamo.Delete(ref, unchanged), nil
 }
 
 // item returns the item to put: the row, or its tombstone in place.

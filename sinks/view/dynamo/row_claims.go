@@ -44,13 +44,14 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		if stored[n] == nil {
 			continue
 		}
-		switch owner, _ := metaOf(stored[n]); {
-		case owner.belongsTo(t):
-		case owner.sameSink(t): // the row was written under another birth of the sink's output, which is fatal
-			return nil, notOwned(t, rows[i], owner)
-		default:
-			claims[i].Foreign = foreignRow(t, rows[i], owner)
+		owner, _ := metaOf(stored[n])
+		if owner.belongsTo(t) {
+			continue
 		}
+		if owner.sameSink(t) { // the row was written under another birth of the sink's output, which is fatal
+			return nil, notOwned(t, rows[i], owner)
+		}
+		claims[i].Foreign = foreignRow(t, rows[i], owner)
 	}
 	return claims, nil
 }

@@ -79,10 +79,12 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 // refsOf returns the references to rows.
 func refsOf(t view.Table, rows []state.Row) (refs []dynamo.Ref, err error) {
 	refs = make([]dynamo.Ref, len(rows))
-	for i := 0; i < len(rows) && err == nil; i++ {
-		refs[i], err = refOf(t, rows[i])
+	for i, row := range rows {
+		if refs[i], err = refOf(t, row); err != nil {
+			return nil, err
+		}
 	}
-	return refs, err
+	return refs, nil
 }
 
 // refOf returns the reference to a row. It returns an error if the table cannot have such a key.

@@ -112,10 +112,12 @@ func queryInput(t view.Table, q view.Query) (in *dynamodb.QueryInput, isEmpty bo
 // the query does not restrict the sort key. none is true if the query selects nothing.
 func sortKeyCondition(t view.Table, q view.Query) (condition string, value item.Value, none bool) {
 	isRestricted := q.From.Exists() || q.SKPrefix != ""
-	if !isRestricted || t.SK == "" {
-		return "", item.Value{}, isRestricted // a table without a sort key has no row for a restriction
-	}
-	if !q.From.Exists() {
+	switch {
+	case !isRestricted:
+		return "", item.Value{}, false
+	case t.SK == "": // no row has a sort key
+		return "", item.Value{}, true
+	case !q.From.Exists():
 		return "begins_with(#sk, :sk)", item.StringValue(q.SKPrefix), false
 	}
 

@@ -59,9 +59,12 @@ func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []vie
 		rows = append(rows, row)
 	}
 
+	// The update of a stored row needs no transaction.
 	isUpdate := len(rows) == 1 && !rows[0].mutation.LikelyNew && !rows[0].mutation.Tombstone
-	if isUpdate && w.update(ctx, &rows[0]) {
-		return
+	if isUpdate {
+		if isStored := w.update(ctx, &rows[0]); isStored {
+			return
+		}
 	}
 	w.writeTransaction(ctx, rows)
 }
@@ -96,6 +99,24 @@ func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 // were not met, and returns the other rows, which must be written again. If only the stored tombstone refused a
 // removal, the stored row may still be older than the change. Then handleUnmet deletes the row.
 func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
+	w.addRefusals(rows, unmet)
+	var notRefused []rowWrite
+	for i := range rows {
+		row := &rows[i]
+		if !row.rowRefused && !row.tombstoneRefused {
+			notRefused = append(notRefused, *row)
+			continue
+		}
+		isSupersededRemoval := row.mutation.Tombstone && row.result.Err == nil
+		if isSupersededRemoval && !row.rowRefused {
+			w.deleteOlder(ctx, row)
+		}
+	}
+	return notRefused
+}
+
+// addRefusals adds each unmet condition to the row that it belongs to.
+func (w *rowWriter) addRefusals(rows []rowWrite, unmet *dynamo.ConditionError) {
 	for _, u := range unmet.Unmet {
 		row := &rows[u.ActionIndex/actionsPerRow]
 		isRowAction := u.ActionIndex%actionsPerRow == 0
@@ -107,19 +128,6 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 			row.addRefusal(w.refusal(view.StoredEntry{Tombstone: *dynamo.ParseTombstone(u.Item)}, row.mutation))
 		}
 	}
-
-	var notRefused []rowWrite
-	for i := range rows {
-		row := &rows[i]
-		onlyTombstoneRefused := row.tombstoneRefused && !row.rowRefused
-		switch {
-		case !row.tombstoneRefused && !row.rowRefused:
-			notRefused = append(notRefused, *row)
-		case onlyTombstoneRefused && row.mutation.Tombstone && row.result.Err == nil:
-			w.deleteOlder(ctx, row)
-		}
-	}
-	return notRefused
 }
 
 // deleteOlder deletes the stored row if it is older than the change that removes it. It changes nothing if there is no
@@ -153,7 +161,7 @@ func (w *rowWriter) update(ctx context.Context, row *rowWrite) (isStored bool) {
 // It returns an error if no item of DynamoDB can hold the row.
 func (w *rowWriter) setActions(row *rowWrite) error {
 	m := row.mutation
-	put, err := w.putAction(m)
+	put, err := w.putAction(m) // a removal also needs it, for the check of the key
 	if err != nil {
 		return err
 	}

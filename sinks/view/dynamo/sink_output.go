@@ -48,7 +48,8 @@ func (o output) Inspect(ctx context.Context, all bool) (in state.Inspection, err
 		count(item)
 		return true
 	})
-	if err == nil && all && !in.Complete && in.Total() == 0 {
+	isUndecided := !in.Complete && in.Total() == 0
+	if err == nil && all && isUndecided {
 		in.Complete, err = o.scanRows(ctx, nil, math.MaxInt, func(item dynamo.Item) bool {
 			count(item)
 			return false

@@ -141,14 +141,16 @@ func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 		cost.ReadUnits += 1 + readUnits(dynamo.SizeOfItem(ownerRecord)+dynamo.SizeOfItem(claimItem))
 	}
 
+	leavesRow := oldRow != "" && oldRow != op.Row
+	claimsNewRow := op.Row != "" && op.Row != oldRow
 	var rows []state.RowClaimsWrite
-	if oldRow != "" && oldRow != op.Row { // the item leaves its row
+	if leavesRow {
 		rows = append(rows, state.RowClaimsWrite{Row: oldRow})
 	}
 	if op.Row != "" {
 		rows = append(rows, ownedRow(op.Row, op.Claim))
 	}
-	if op.Row != "" && op.Row != oldRow { // the item claims another row
+	if claimsNewRow {
 		cost.ReadUnits += 2 // for the row, which no item claims, and for its claims
 	}
 	actions, err := e.itemActions(op.Row, op.Claim, rows...)
