@@ -29,13 +29,13 @@ func (s *Store) ListGroups(
 		row, err := state.MakeRow(r.PK, r.SK)
 		return row, true, err
 	})
-	withoutRow := seq.Map(s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l)),
-		func(g view.Group) (view.Group, bool, error) { return g, !g.Item.Exists(), nil })
-	return seq.Concat(s.listGroups(ctx, t, values, rows), withoutRow)
+	ofState := s.groupsOf(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l))
+	withoutRow := seq.Map(ofState, func(g view.Group) (view.Group, bool, error) { return g, !g.Item.Exists(), nil })
+	return seq.Concat(s.groupsOf(ctx, t, values, rows), withoutRow)
 }
 
-// listGroups yields the groups of rows.
-func (s *Store) listGroups(
+// groupsOf yields the groups of rows.
+func (s *Store) groupsOf(
 	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error],
 ) iter.Seq2[view.Group, error] {
 	groups := seq.FlatMap(seq.Chunk(rows, groupChunk), func(chunk []state.Row) ([]view.Group, error) {
@@ -117,15 +117,9 @@ func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[str
 	byBirth = make(map[string][]int)
 	derived := derivedChecker{table: t.Table}
 	for i, row := range r.rows {
-		pk, sk, err := row.Decode()
+		stored, err := r.queryRow(ctx, query, row)
 		if err != nil {
 			return nil, err
-		}
-		stored := storedRow{pipeline: t.Pipeline, view: t.View, birth: t.Birth} // of a missing row
-		err = query.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&stored.pipeline, &stored.view, &stored.birth,
-			&stored.item, &stored.attributes)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return nil, r.WrapError("read", err)
 		}
 		isOwn := stored.pipeline == t.Pipeline && stored.view == t.View
 		if !isOwn {
@@ -145,6 +139,20 @@ func (r *groupReader) readRows(ctx context.Context, tx *sql.Tx) (byBirth map[str
 		g.DifferingCopy = derived.check(g.Item, stored.attributes)
 	}
 	return byBirth, nil
+}
+
+// queryRow runs the query of readRows for one row. If the row is missing, only the owner is set: the target.
+func (r *groupReader) queryRow(ctx context.Context, query *sql.Stmt, row state.Row) (stored storedRow, err error) {
+	pk, sk, err := row.Decode()
+	if err != nil {
+		return stored, err
+	}
+	err = query.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&stored.pipeline, &stored.view, &stored.birth,
+		&stored.item, &stored.attributes)
+	if errors.Is(err, sql.ErrNoRows) {
+		return storedRow{pipeline: r.target.Pipeline, view: r.target.View, birth: r.target.Birth}, nil
+	}
+	return stored, r.WrapError("read", err)
 }
 
 // setGroup sets the fields of a group that come from the state.

@@ -55,13 +55,17 @@ func (x *tx) apply(m *view.Mutation) (view.Result, error) {
 // tombstone apart may refuse it.
 func (x *tx) refusal(m *view.Mutation) (r view.Result, refused bool, err error) {
 	stored, err := x.ownerAt(m.PK, m.SK)
-	if stored.foreign != nil {
-		return view.Result{Err: stored.foreign}, true, err
+	if err != nil {
+		return r, false, err
 	}
-	if err == nil && stored.Version == "" && !x.target.InPlace {
+	if stored.foreign != nil {
+		return view.Result{Err: stored.foreign}, true, nil
+	}
+	isKeyFree := stored.Version == ""
+	if isKeyFree && !x.target.InPlace {
 		stored.Tombstone, err = x.Tombstone(x.id, keyColumn(m.PK), keyColumn(m.SK))
 	}
-	if err != nil || stored.Version == "" {
+	if err != nil || stored.Version == "" { // there is no tombstone apart either
 		return r, false, err
 	}
 	r, refused = x.target.Refusal(stored.StoredEntry, m)

@@ -25,9 +25,11 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 
 // Emptied reports whether the state remembers a row or a group of the sink, but the table has no row of the sink.
 func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err error) {
-	if _, found, err := findTable(ctx, o.DB, o.Name); err != nil {
+	_, hasTable, err := findTable(ctx, o.DB, o.Name)
+	if err != nil {
 		return false, err
-	} else if found {
+	}
+	if hasTable {
 		first, err := o.Count(ctx, "SELECT birth, 1, item IS NULL FROM "+quote(tablePrefix+o.Name)+
 			" WHERE view = ? AND pipeline = ? LIMIT 1", o.Sink, o.Pipeline)
 		if err != nil || first.Total() > 0 {

@@ -46,29 +46,39 @@ func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) err
 func (s *Store) writeEach(
 	ctx context.Context, t view.Target, n int, write func(x *tx, i int) error,
 ) ([]view.Result, error) {
+	if n == 1 {
+		return s.writeOne(ctx, t, write)
+	}
 	rs := make([]view.Result, n)
-	err := s.withState(ctx, t, func(x *tx) error {
+	err := s.withState(ctx, t, func(x *tx) (err error) {
 		for i := range rs {
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			if n == 1 { // the transaction is enough. A savepoint would copy every page that it writes
-				return write(x, i)
-			}
-			var err error
 			if rs[i], err = resultOf(x.Savepoint(func() error { return write(x, i) })); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if n == 1 {
-		rs[0], err = resultOf(err)
-	}
 	if err != nil {
 		return nil, err
 	}
 	return rs, nil
+}
+
+// writeOne is writeEach for one write. It needs no savepoint, which would copy every page that the write changes.
+func (s *Store) writeOne(ctx context.Context, t view.Target, write func(x *tx, i int) error) ([]view.Result, error) {
+	r, err := resultOf(s.withState(ctx, t, func(x *tx) error {
+		if ctx.Err() != nil {
+			return sqlite.CanceledError(ctx)
+		}
+		return write(x, 0)
+	}))
+	if err != nil {
+		return nil, err
+	}
+	return []view.Result{r}, nil
 }
 
 // resultOf returns the result of a write whose error is err. If err ends the whole call, resultOf returns it as the
