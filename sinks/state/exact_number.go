@@ -45,7 +45,7 @@ func (n Number) Add(m Number) Number {
 		}
 	}
 
-	fine, coarse := n.toScaled(), m.toScaled()
+	fine, coarse := n.toScaled(), m.toScaled() // fine gets the larger scale
 	if fine.scale < coarse.scale {
 		fine, coarse = coarse, fine
 	}

@@ -157,8 +157,12 @@ func (r *reader) readShare() Share {
 // takes at least one byte.
 func (r *reader) readCount() int {
 	count, size := binary.Uvarint([]byte(r.rest[:min(len(r.rest), binary.MaxVarintLen64)]))
-	r.rest = r.rest[max(size, 0):]
-	if size <= 0 || count > uint64(len(r.rest)) {
+	if size <= 0 {
+		r.failed = true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	if count > uint64(len(r.rest)) {
 		r.failed = true
 		return 0
 	}
@@ -168,21 +172,25 @@ func (r *reader) readCount() int {
 func (r *reader) readText() string { return r.readBytes(r.readCount()) }
 
 func (r *reader) readSince(version record.Version) record.Version {
-	var b strings.Builder
-	digits := epochDigits + sequenceDigits
 	switch r.readByte() {
 	case sinceIsVersion:
 		return version
 	case sinceZero:
 		return record.Version{}
-	case sinceKinesis:
-		b.WriteByte('k')
-		digits = kinesisEpochDigits + kinesisSequenceDigits
 	case sinceStream:
+		return r.readVersion("", epochDigits+sequenceDigits)
+	case sinceKinesis:
+		return r.readVersion("k", kinesisEpochDigits+kinesisSequenceDigits)
 	default:
 		r.failed = true
+		return record.Version{}
 	}
+}
 
+// readVersion reads a version that appendSince packed. prefix is the start of its text, before the digits.
+func (r *reader) readVersion(prefix string, digits int) record.Version {
+	var b strings.Builder
+	b.WriteString(prefix)
 	packed := r.readBytes(digits / 2)
 	for i := range len(packed) {
 		b.WriteByte('0' + packed[i]>>4)

@@ -106,8 +106,8 @@ func (n NotedGap) foundAgain(g record.Gap, now time.Time) time.Time {
 		return n.Found
 	}
 
-	// The end is unknown, so the gap may reach up to now. But if n.Found is recent, the stream still has what was
-	// created since then, and a gap that had no end before is as it was.
+	// The end is unknown, so the gap may reach up to now. But if its end was unknown before, and n.Found is recent, it
+	// has not grown, because the stream still has all records that were created since n.Found.
 	isRecent := !now.After(n.Found.Add(minStreamRetention))
 	if isRecent && !isEndKnown(n.Gap) {
 		return n.Found

@@ -121,7 +121,8 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 			return err
 		}
 		isBeingFilled := birth.Stage == Filling || birth.Stage == Settling
-		if birth.Sink != sink || !isBeingFilled {
+		needsRemovals := birth.Sink == sink && isBeingFilled
+		if !needsRemovals {
 			continue
 		}
 
