@@ -86,7 +86,7 @@ func (s *State) Parts(ctx context.Context, run string) iter.Seq2[state.Part, err
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(s.partPartition(run))), s.part)
 }
 
-// partFields returns the fields of a part. The first two are the key of the part, which never changes.
+// partFields returns the fields of a part, the [keyFields] first.
 func partFields(p *state.Part) []field {
 	return []field{
 		{"run", &p.Run, always}, {"id", &p.ID, always}, {"owner", &p.Owner, always}, {"counter", &p.Counter, always},
@@ -111,7 +111,7 @@ func (s *State) SetPart(ctx context.Context, expected, next state.Part) (bool, e
 
 	condition := notStored
 	if expected != (state.Part{}) {
-		condition = fieldsUnchanged(partFields(&expected)[2:])
+		condition = fieldsUnchanged(partFields(&expected)[keyFields:])
 	}
 	if written, err := s.db.writeIf(ctx, Put(s.db.table, image, condition)); written || err != nil {
 		return written, err

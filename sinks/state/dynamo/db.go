@@ -130,7 +130,7 @@ func callPatiently[I, O any](
 	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error), throttled func(err error, wait time.Duration),
 ) (O, error) {
 	var none O
-	failures := 0 // number of failed attempts that count
+	failures := 0 // number of failed attempts that count for the limit; all attempts count for the wait
 	for attempt := 0; ; attempt++ {
 		if db.closed.Load() {
 			return none, pipeline.Fatal(&Error{Op: op, Table: table, Action: -1, Kind: errClosed})

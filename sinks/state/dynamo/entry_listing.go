@@ -88,7 +88,8 @@ func (db *DB) listedRow(
 	if err != nil {
 		return "", err
 	}
-	if Text(db.OwnerRef(t, row).Key, attrPK) != pk {
+	isSameRow := Text(db.OwnerRef(t, row).Key, attrPK) == pk
+	if !isSameRow {
 		return "", nil
 	}
 	return row, nil

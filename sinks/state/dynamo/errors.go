@@ -154,18 +154,20 @@ func Classify(ctx context.Context, op, table string, err error) error {
 	if errors.Is(e.Kind, ErrDenied) && awserr.ClockCorrected(err) {
 		e.Kind, e.Detail = ErrUnavailable, "the clock of this machine is not the server's"
 	}
-	if e.Kind != nil {
-		return e.marked(awserr.RequestedWait(err))
+	if e.Kind == nil {
+		e.setGeneralKind(err)
 	}
+	return e.marked(awserr.RequestedWait(err))
+}
 
-	// The error has no code, or a code that kindOf does not know.
+// setGeneralKind sets the kind and the detail of e, because err has no code, or a code that kindOf does not know.
+func (e *Error) setGeneralKind(err error) {
 	e.Kind = generalKinds[awserr.KindOf(err)]
 	if errors.Is(e.Kind, ErrUnavailable) {
 		e.Detail = failureDetail(err)
 	} else if e.Code == "" {
 		e.Detail = fmt.Sprintf("%T", awserr.WithoutOperation(err))
 	}
-	return e.marked(awserr.RequestedWait(err))
 }
 
 // failureDetail describes why a call got no answer from DynamoDB. It returns "" if the reason is unknown.

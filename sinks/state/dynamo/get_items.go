@@ -89,23 +89,28 @@ type tableItem struct {
 func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]tableItem, error) {
 	var all []tableItem
 	idle := 0 // number of answers in a row without an item
-	for remaining := requestsOf(refs); len(remaining) > 0; {
+	remaining := requestsOf(refs)
+	for {
 		out, err := call(ctx, db, "BatchGetItem", tableName(remaining), &dynamodb.BatchGetItemInput{RequestItems: remaining},
 			db.client.BatchGetItem)
 		if err != nil {
 			return nil, err
 		}
 
-		idle++
+		before := len(all)
 		for table, items := range out.Responses {
 			for _, item := range items {
 				all = append(all, tableItem{table, item})
-				idle = 0
 			}
 		}
 		remaining = out.UnprocessedKeys
 		if len(remaining) == 0 {
 			return all, nil
+		}
+		idle++
+		hasItems := len(all) > before
+		if hasItems {
+			idle = 0
 		}
 		if idle >= db.attempts {
 			return nil, (&Error{Op: "BatchGetItem", Table: tableName(remaining), Action: -1, Kind: ErrThrottled,
@@ -115,7 +120,6 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]tableItem, error) {
 			return nil, stoppedError(ctx)
 		}
 	}
-	return all, nil
 }
 
 // requestsOf returns requests of the items, by table. The items are read consistently.

@@ -70,12 +70,12 @@ func sizeOfNumber(text string) int {
 	// Digits are stored in pairs on both sides of the point. Pairs of zeros at either end are not stored: 0.0012 and 1200
 	// have one pair.
 	if whole == "" {
-		zeros := len(fraction) - len(strings.TrimLeft(fraction, "0"))
-		fraction = fraction[zeros-zeros%2:]
+		zeroPairs := (len(fraction) - len(strings.TrimLeft(fraction, "0"))) / 2
+		fraction = fraction[2*zeroPairs:]
 	}
 	if fraction == "" {
-		zeros := len(whole) - len(strings.TrimRight(whole, "0"))
-		whole = whole[:len(whole)-(zeros-zeros%2)]
+		zeroPairs := (len(whole) - len(strings.TrimRight(whole, "0"))) / 2
+		whole = whole[:len(whole)-2*zeroPairs]
 	}
 
 	wholePairs, fractionPairs := (len(whole)+1)/2, (len(fraction)+1)/2

@@ -32,12 +32,17 @@ const (
 	unlessZero storedWhen = true
 )
 
+// keyFields is the number of fields at the start of birthFields and partFields that are the key of the note. They never
+// change, so no condition compares them.
+const keyFields = 2
+
 // value returns the value of the attribute, or nil if the note does not have the attribute.
 func (f field) value() types.AttributeValue {
 	v := reflect.ValueOf(f.pointer).Elem()
 	t, isTime := v.Interface().(time.Time)
+	isZero := v.IsZero() || isTime && t.IsZero()
 	switch {
-	case f.when == unlessZero && (v.IsZero() || isTime && t.IsZero()):
+	case isZero && f.when == unlessZero:
 		return nil
 	case isTime:
 		return nanoseconds(t)

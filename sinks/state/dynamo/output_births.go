@@ -22,8 +22,7 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return readNotes(ctx, s, "births", s.birth)
 }
 
-// birthFields returns the fields of a birth. A birth is the recorded identity of one output. The first two fields are
-// the key of the birth, which never changes.
+// birthFields returns the fields of a birth, the [keyFields] first. A birth is the recorded identity of one output.
 func birthFields(b *state.Birth) []field {
 	return []field{
 		{"sink", &b.Sink, always}, {"target", &b.Target, always}, {attrBirth, &b.ID, always}, {attrBorn, &b.Made, always},
@@ -37,6 +36,7 @@ func birthFields(b *state.Birth) []field {
 // birth returns the birth of a stored item, and notes it for CheckState.
 func (s *State) birth(item Item) (b state.Birth, err error) {
 	damaged := parseFields(item, birthFields(&b))
+	// The stage is checked first, because a newer program may also have changed other fields.
 	if _, err = state.ParseStage(string(b.Stage)); err != nil {
 		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink),
 			redact.Safe(s.db.table), err))
@@ -69,7 +69,7 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 
 // SetBirth makes one write, on condition that the stored birth equals expected.
 func (s *State) SetBirth(ctx context.Context, expected, next state.Birth) (bool, error) {
-	condition := fieldsUnchanged(birthFields(&expected)[2:])
+	condition := fieldsUnchanged(birthFields(&expected)[keyFields:])
 	action := Put(s.db.table, s.birthItem(next), condition)
 	if next == (state.Birth{}) {
 		action = Delete(s.birthRef(expected), condition)
