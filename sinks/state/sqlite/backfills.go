@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"iter"
+	"slices"
 
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -80,11 +81,12 @@ func (s *State) SetPart(ctx context.Context, expected, next state.Part) (bool, e
 	if err := state.CheckSetPart(expected, next); err != nil {
 		return false, err
 	}
-	query, args := addPart, partValues(next)
+	key := []any{s.pipeline, next.Run, next.ID}
+	query, args := addPart, slices.Concat(partValues(next), key)
 	if expected != (state.Part{}) {
-		query, args = setPart, append(args, partValues(expected)...)
+		query, args = setPart, slices.Concat(partValues(next), partValues(expected), key)
 	}
-	n, err := s.db.execCount(ctx, query, append(args, s.pipeline, next.Run, next.ID)...)
+	n, err := s.db.execCount(ctx, query, args...)
 	return n > 0, err
 }
 

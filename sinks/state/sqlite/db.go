@@ -57,7 +57,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	db := &DB{path: path, lookOnly: o.LookOnly, idleWriter: make(chan *Writer, 1)}
 	db.reader.prepared = make(map[string]*sql.Stmt)
 	w, err := db.openConnections(ctx, abs, o)
-	db.idleWriter <- w
+	db.idleWriter <- w // also after an error, because Close takes it
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

@@ -68,11 +68,11 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 // in the witness that the file has no births.
 func (s *State) SetBirth(ctx context.Context, expected, next state.Birth) (changed bool, err error) {
 	err = s.db.Write(ctx, func(w *Writer) error {
-		key := append(birthValues(expected), s.pipeline, expected.Sink, expected.Target)
+		ifUnchangedArgs := append(birthValues(expected), s.pipeline, expected.Sink, expected.Target)
 		removes := next == (state.Birth{})
-		query, args := dropBirth, key
-		if !removes {
-			query, args = setBirth, append(birthValues(next), key...)
+		query, args := setBirth, append(birthValues(next), ifUnchangedArgs...)
+		if removes {
+			query, args = dropBirth, ifUnchangedArgs
 		}
 		n, err := w.ExecCount(query, args...)
 		changed = n > 0

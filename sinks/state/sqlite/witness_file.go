@@ -52,14 +52,16 @@ func (w *witness) findToken(ctx context.Context, db *DB) error {
 	var found string
 	err := db.Reader().QueryRowContext(ctx, `SELECT state FROM "_tws_births" WHERE state IN (SELECT value FROM json_each(?))`,
 		JSONArray(w.Tokens)).Scan(&found)
-	switch {
-	case err == nil:
-		w.Tokens = append(w.Tokens, found)
-	case !errors.Is(err, sql.ErrNoRows):
-		return db.WrapError("read the births of", err)
-	case len(w.Tokens) == 0:
-		w.Tokens = []string{state.NewID()} // no birth has it, like the token of a new witness
+	if errors.Is(err, sql.ErrNoRows) {
+		if len(w.Tokens) == 0 {
+			w.Tokens = []string{state.NewID()} // no birth has it, like the token of a new witness
+		}
+		return nil
 	}
+	if err != nil {
+		return db.WrapError("read the births of", err)
+	}
+	w.Tokens = append(w.Tokens, found)
 	return nil
 }
 
