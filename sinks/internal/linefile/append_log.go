@@ -111,12 +111,13 @@ func (l *Log) catchUp() error {
 		}
 		l.o.OnReset()
 	}
-	next := 0
+	first := 0 // index of the first file that may have new lines
 	if l.file != nil {
-		next = slices.Index(files, l.file.path)
+		first = slices.Index(files, l.file.path)
 	}
-	for _, path := range files[next:] {
-		if isOpen := l.file != nil && l.file.path == path; !isOpen {
+	for _, path := range files[first:] {
+		isOpen := l.file != nil && l.file.path == path
+		if !isOpen {
 			if err := l.openFile(path); err != nil {
 				return err
 			}
@@ -145,7 +146,11 @@ func (l *Log) hasKnownFiles(files []string) (bool, error) {
 // takeLine passes a line to OnLine. If the line is broken, takeLine sets it aside. stays is false if the line was set
 // aside.
 func (l *Log) takeLine(position Position, line []byte) (stays bool) {
-	return l.o.OnLine(position, line) == nil || !l.setAside(position, line)
+	if err := l.o.OnLine(position, line); err == nil {
+		return true
+	}
+	isSetAside := l.setAside(position, line)
+	return !isSetAside
 }
 
 // openFile makes the file at path the last file of the log.
@@ -209,7 +214,7 @@ func (l *Log) Files() (files []string, size int64, lines int) {
 	return slices.Clone(l.paths), size, lines
 }
 
-// Close closes the last file. The log cannot be used after that.
+// Close closes the last file, and forgets all files.
 func (l *Log) Close() error {
 	f := l.file
 	l.file, l.paths = nil, nil

@@ -74,7 +74,8 @@ func (l *file) catchUp(take func(Position, []byte) (stays bool)) error {
 			return err
 		}
 		isBlank := len(bytes.TrimSpace(line)) == 0
-		if !isBlank && !take(l.nextPosition(), line) {
+		stays := isBlank || take(l.nextPosition(), line)
+		if !stays {
 			if _, err := l.f.WriteAt(bytes.Repeat([]byte{' '}, len(line)), l.end); err != nil {
 				return err
 			}
@@ -82,8 +83,8 @@ func (l *file) catchUp(take func(Position, []byte) (stays bool)) error {
 		l.end += int64(len(line)) + 1
 		l.lines++
 	}
-	if info.Size() > l.end {
-		if err := l.endLine(info.Size()-l.end, take); err != nil {
+	if rest := info.Size() - l.end; rest > 0 {
+		if err := l.endLine(rest, take); err != nil {
 			return err
 		}
 	}
@@ -101,7 +102,8 @@ func (l *file) endLine(n int64, take func(Position, []byte) (stays bool)) error 
 	if _, err := l.f.ReadAt(line, l.end); err != nil {
 		return err
 	}
-	if !take(l.nextPosition(), line) {
+	stays := take(l.nextPosition(), line)
+	if !stays {
 		return l.f.Truncate(l.end)
 	}
 	if _, err := l.f.WriteAt([]byte{'\n'}, l.end+n); err != nil {

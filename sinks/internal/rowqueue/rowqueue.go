@@ -96,7 +96,7 @@ func (q *Queue[K]) release(t *turn[K], rows []K) {
 			delete(q.last, row)
 		}
 	}
-	if !t.cancelled {
+	if !t.cancelled { // otherwise later writers wait for the earlier ones
 		t.earlier = nil
 	}
 	close(t.released)
@@ -105,7 +105,7 @@ func (q *Queue[K]) release(t *turn[K], rows []K) {
 // writerBefore returns the last writer of the row that arrived before t and has not released the row. It returns nil if
 // there is no such writer.
 func (t *turn[K]) writerBefore(row K) *turn[K] {
-	if !t.cancelled {
+	if !t.cancelled { // t waited until all earlier writers had released the row
 		return nil
 	}
 	earlier := t.earlier[row]
