@@ -156,17 +156,21 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 		return nil, err
 	}
 	owner := search.Owner{Pipeline: cfg.Name, Sink: spec.Name}
-	store, makeIndex := searchsqlite.NewReader(views.DB, owner), (*searchsqlite.Store).Check
-	if !s.lookOnly {
-		makeIndex = (*searchsqlite.Store).Create
-		if store, err = searchsqlite.New(ctx, views.DB, owner); err != nil {
-			return nil, err
+	index, isOnlyIndex := spec.Search.Index.Prefix() // otherwise the first document of an index creates it
+	var store *searchsqlite.Store
+	if s.lookOnly {
+		store = searchsqlite.NewReader(views.DB, owner)
+		if isOnlyIndex {
+			err = store.Check(ctx, index)
+		}
+	} else {
+		store, err = searchsqlite.New(ctx, views.DB, owner)
+		if err == nil && isOnlyIndex {
+			err = store.Create(ctx, index)
 		}
 	}
-	if name, whole := spec.Search.Index.Prefix(); whole { // otherwise the first document of an index creates it
-		if err := makeIndex(store, ctx, name); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, err
 	}
 	return store, nil
 }
