@@ -84,7 +84,7 @@ func (b *deltaBuilder) addShare(share *state.Share, sign changeSign) error {
 	if len(share.Values) != len(b.aggregate.values) {
 		return errs.Errorf("it has %d values, and the aggregate %d", len(share.Values), len(b.aggregate.values))
 	}
-	delta := b.delta(share.Group, b.shard)
+	delta := b.groupDelta(share.Group, b.shard)
 	delta.shares += int64(sign)
 	delta.counted += int64(sign)
 	for v := range b.aggregate.values {
@@ -166,7 +166,7 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, sign chang
 	if kind == state.Distinct { // equal values are in one shard, so that readers can add up the distincts of all shards
 		shard = item.Shard(m.text, b.aggregate.shards)
 	}
-	delta := b.delta(m.group, shard)
+	delta := b.groupDelta(m.group, shard)
 	if shard != b.shard { // the member keeps the row of the other shard
 		delta.shares += int64(sign)
 	}
@@ -185,8 +185,8 @@ func (b *deltaBuilder) memberID(since record.Version) string {
 	return string(b.key) + "@" + since.String()
 }
 
-// delta returns the delta of a group's row in a shard. It raises the version of the delta to that of the item.
-func (b *deltaBuilder) delta(group state.Row, shard int) *rowDelta {
+// groupDelta returns the delta of a group's row in a shard. It raises the version of the delta to that of the item.
+func (b *deltaBuilder) groupDelta(group state.Row, shard int) *rowDelta {
 	d := b.deltaOf(b.aggregate.shardRow(group, shard))
 	if b.version.Compare(d.version) > 0 {
 		d.version = b.version

@@ -162,17 +162,23 @@ func (w *claimWrite) commit(
 		return nil, nil
 	}
 	rs, err := w.store.WriteItems(ctx, w.sink.target, ws)
-
-	// If a write is not stored, the claims on its rows were changed in memory only, so they are read again.
-	for i := range min(len(rs), len(ws)) {
-		if rs[i].Lost || rs[i].Err != nil {
-			for _, rowWrite := range ws[i].Rows {
-				delete(w.rowClaims, rowWrite.Row)
-			}
-		}
-	}
+	w.forgetUnstored(ws, rs)
 	return handleResults(attempts, rs, err, w.onError,
 		func(a claimAttempt, _ Result) { w.setDurable(a, a.op.Row) })
+}
+
+// forgetUnstored forgets the claims on the rows of each write that is not stored. They were changed in memory only, so
+// they are read again.
+func (w *claimWrite) forgetUnstored(ws []state.ItemWrite, rs []Result) {
+	for i := range min(len(rs), len(ws)) {
+		isStored := !rs[i].Lost && rs[i].Err == nil
+		if isStored {
+			continue
+		}
+		for _, rowWrite := range ws[i].Rows {
+			delete(w.rowClaims, rowWrite.Row)
+		}
+	}
 }
 
 func (w *claimWrite) onError(a claimAttempt, err error) {
