@@ -138,19 +138,7 @@ func connectedWrites(ws []state.ItemWrite) [][]int {
 		}
 	}
 
-	groupIndex := make(map[int]int) // index in groups, by the first write of the group
-	var groups [][]int
-	for i := range ws {
-		first := sets.first(i)
-		g, ok := groupIndex[first]
-		if !ok {
-			g = len(groups)
-			groupIndex[first] = g
-			groups = append(groups, nil)
-		}
-		groups[g] = append(groups[g], i)
-	}
-	return groups
+	return sets.groups()
 }
 
 // disjointSets divides numbers into sets (union-find). For each number it has a smaller number of the same set, or the
@@ -170,4 +158,21 @@ func (s disjointSets) first(n int) int {
 func (s disjointSets) join(a, b int) {
 	firstA, firstB := s.first(a), s.first(b)
 	s[max(firstA, firstB)] = min(firstA, firstB)
+}
+
+// groups returns the numbers of each set, in ascending order.
+func (s disjointSets) groups() [][]int {
+	groupIndex := make(map[int]int) // index in groups, by the first number of the set
+	var groups [][]int
+	for n := range s {
+		first := s.first(n)
+		g, ok := groupIndex[first]
+		if !ok {
+			g = len(groups)
+			groupIndex[first] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], n)
+	}
+	return groups
 }

@@ -51,14 +51,7 @@ func applyTo(
 	starts := joinedStarts(ms)
 	return runParts(db, rs, len(starts)-1, func(i int, streak *failureStreak) {
 		from, to := starts[i], starts[i+1]
-		if err := streak.stopErr(); err != nil {
-			for r := from; r < to; r++ {
-				rs[r].Err = err
-			}
-			return
-		}
-		write(ctx, ms[from:to], rs[from:to])
-		streak.add(rs[from].Err)
+		streak.try(rs[from:to], func() { write(ctx, ms[from:to], rs[from:to]) })
 	})
 }
 
@@ -80,12 +73,7 @@ func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, streak *
 func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]view.Result, error) {
 	rs := make([]view.Result, n)
 	return runParts(db, rs, n, func(i int, streak *failureStreak) {
-		if err := streak.stopErr(); err != nil {
-			rs[i].Err = err
-			return
-		}
-		rs[i].Lost, rs[i].Err = write(i)
-		streak.add(rs[i].Err)
+		streak.try(rs[i:i+1], func() { rs[i].Lost, rs[i].Err = write(i) })
 	})
 }
 
@@ -222,6 +210,19 @@ type failureStreak struct {
 }
 
 const maxConsecutive = 32
+
+// try calls write, which sets rs, and counts the first error in rs. If the call does not continue, try sets the error of
+// stopErr in rs instead.
+func (s *failureStreak) try(rs []view.Result, write func()) {
+	if err := s.stopErr(); err != nil {
+		for i := range rs {
+			rs[i].Err = err
+		}
+		return
+	}
+	write()
+	s.add(rs[0].Err)
+}
 
 // add counts the error of a request. A fatal error ends the call at once.
 func (s *failureStreak) add(err error) {
