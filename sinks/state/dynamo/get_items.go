@@ -42,16 +42,10 @@ func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 		}
 	}
 
-	batches := slices.Collect(slices.Chunk(unique, maxKeys))
-	found := make([][]tableItem, len(batches))
-	err := db.each(ctx, len(batches), func(i int) (err error) {
-		found[i], err = db.getBatch(ctx, batches[i])
-		return err
-	})
+	found, err := db.getBatches(ctx, unique)
 	if err != nil {
 		return nil, err
 	}
-
 	keyOfTable := make(map[string]Item, 2) // any key of each table, for the names of its attributes
 	for _, r := range unique {
 		keyOfTable[r.Table] = r.Key
@@ -82,6 +76,17 @@ func (db *DB) getOne(ctx context.Context, ref Ref) (Item, error) {
 type tableItem struct {
 	table string
 	item  Item
+}
+
+// getBatches reads different items in batches, and returns the items of each batch.
+func (db *DB) getBatches(ctx context.Context, refs []Ref) ([][]tableItem, error) {
+	batches := slices.Collect(slices.Chunk(refs, maxKeys))
+	found := make([][]tableItem, len(batches))
+	err := db.each(ctx, len(batches), func(i int) (err error) {
+		found[i], err = db.getBatch(ctx, batches[i])
+		return err
+	})
+	return found, err
 }
 
 // getBatch reads up to 100 items. The server leaves keys unprocessed if the answer is full or the table is throttled.

@@ -123,11 +123,11 @@ func fieldsUnchanged(fields []field) Condition {
 	return c
 }
 
-// putIfMissing writes now, unless an item is stored at ref. It returns nil if it wrote now. Otherwise it returns the
-// stored item.
-func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error) {
+// putIfMissing writes image, unless an item is stored at ref. It returns nil if it wrote image. Otherwise it returns
+// the stored item.
+func (db *DB) putIfMissing(ctx context.Context, ref Ref, image Item) (Item, error) {
 	for {
-		err := db.Write(ctx, Put(db.table, now, Condition{Text: "attribute_not_exists(pk)", ReturnStored: true}))
+		err := db.Write(ctx, Put(db.table, image, Condition{Text: "attribute_not_exists(pk)", ReturnStored: true}))
 		failed, ok := errors.AsType[*ConditionError](err)
 		if !ok {
 			return nil, err
@@ -144,10 +144,10 @@ func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error)
 	}
 }
 
-// isStored reports whether the stored item equals now. It is called after a refused write of now: if the answer to the
-// first request was lost, the repeated request finds the item that the first one wrote. If now is the zero T, isStored
-// reports whether the item is missing.
-func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse func(Item) (T, error)) (bool, error) {
+// isStored reports whether the stored item equals next. It is called after a refused write of next: if the answer to
+// the first request was lost, the repeated request finds the item that the first one wrote. If next is the zero T,
+// isStored reports whether the item is missing.
+func isStored[T comparable](ctx context.Context, db *DB, ref Ref, next T, parse func(Item) (T, error)) (bool, error) {
 	item, err := db.getOne(ctx, ref)
 	if err != nil {
 		return false, err
@@ -158,7 +158,7 @@ func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse f
 			return false, err
 		}
 	}
-	return stored == now, nil
+	return stored == next, nil
 }
 
 var _ state.Fingerprints = (*DB)(nil)

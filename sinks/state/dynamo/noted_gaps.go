@@ -61,17 +61,17 @@ func (s *State) readGap(ctx context.Context, g record.Gap) (stored state.NotedGa
 	return stored, image, err
 }
 
-// replaceGap writes the record of a gap on condition that the stored record is still was. If was is nil, no record may
-// be stored. It returns false if the condition is not met.
-func (s *State) replaceGap(ctx context.Context, was Item, now state.NotedGap) (bool, error) {
+// replaceGap writes next, the record of a gap, on condition that the stored record is still expected. If expected is
+// nil, no record may be stored. It returns false if the condition is not met.
+func (s *State) replaceGap(ctx context.Context, expected Item, next state.NotedGap) (bool, error) {
 	condition := notStored
-	if was != nil {
+	if expected != nil {
 		condition = Condition{Text: "#repair = :repair", Names: map[string]string{"#repair": attrRepair},
-			Values: Item{":repair": was[attrRepair]}}
+			Values: Item{":repair": expected[attrRepair]}}
 	}
 
-	image := withFields(s.gapRef(now.Gap).Key, gapFields(&now.Gap))
-	image[attrRepair] = S(now.Repair.Text())
+	image := withFields(s.gapRef(next.Gap).Key, gapFields(&next.Gap))
+	image[attrRepair] = S(next.Repair.Text())
 	if n := SizeOfItem(image); n > MaxItem {
 		return false, TooLarge("the record of a gap", n)
 	}
