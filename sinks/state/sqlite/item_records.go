@@ -70,22 +70,22 @@ type itemRecord struct {
 	purgeable bool // the record may be purged: the guard has no row, or the contribution has no shares
 }
 
-// replaceItemRecord replaces the record of an item, within a transaction. The stored record must have the version was
+// replaceItemRecord replaces the record of an item by next, within a transaction. The stored record must have the version was
 // and the void flag wasVoid. If was is zero, no record may be stored. If the stored record is not as expected,
 // replaceItemRecord returns false and changes nothing.
 func (w *Writer) replaceItemRecord(
-	table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, now itemRecord,
+	table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, next itemRecord,
 ) (bool, error) {
 	var purgeableSince any // NULL
-	if now.purgeable {
+	if next.purgeable {
 		purgeableSince = time.Now().UnixNano()
 	}
 	if was.IsZero() {
-		n, err := w.ExecCount(table.insert, target, string(item), now.version.String(), now.void, now.value,
+		n, err := w.ExecCount(table.insert, target, string(item), next.version.String(), next.void, next.value,
 			purgeableSince)
 		return n > 0, err
 	}
-	n, err := w.ExecCount(table.update, now.version.String(), now.void, now.value, purgeableSince, target,
+	n, err := w.ExecCount(table.update, next.version.String(), next.void, next.value, purgeableSince, target,
 		string(item), was.String(), wasVoid)
 	return n > 0, err
 }
@@ -115,8 +115,8 @@ func parseGuard(v record.Version, void bool, row []byte) (state.Guard, error) {
 // setGuard replaces the guard of an item. It returns false, and changes nothing, if the stored guard is not as
 // expected.
 func (w *Writer) setGuard(target int64, iw *state.ItemWrite) (bool, error) {
-	now := itemRecord{iw.Guard.Version, iw.Guard.Void, string(iw.Guard.Row), iw.Guard.Row == ""}
-	return w.replaceItemRecord(guardTable, target, iw.Source, iw.Expected, iw.ExpectedVoid, now)
+	next := itemRecord{iw.Guard.Version, iw.Guard.Void, string(iw.Guard.Row), iw.Guard.Row == ""}
+	return w.replaceItemRecord(guardTable, target, iw.Source, iw.Expected, iw.ExpectedVoid, next)
 }
 
 // Contributions reads the contributions of items. It returns them in the order of items.
@@ -140,8 +140,8 @@ func (w *Writer) SetContribution(target int64, c *state.ContributionWrite) (bool
 		}
 	}
 	w.buf = c.Next.AppendShares(w.buf[:0])
-	now := itemRecord{c.Next.Version, c.Next.Void, w.buf, len(c.Next.Shares) == 0}
-	return w.replaceItemRecord(contributionTable, target, c.Source, c.Expected.Version, c.Expected.Void, now)
+	next := itemRecord{c.Next.Version, c.Next.Void, w.buf, len(c.Next.Shares) == 0}
+	return w.replaceItemRecord(contributionTable, target, c.Source, c.Expected.Version, c.Expected.Void, next)
 }
 
 // JSONArray returns texts as a JSON array, which is an argument for json_each.

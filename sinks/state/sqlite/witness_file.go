@@ -36,14 +36,14 @@ type witnessContent struct {
 }
 
 // open reads the witness and the token of the births. Unless the database is only looked at, it gives both a new token.
-func (w *witness) open(ctx context.Context, db *Writer) error {
+func (w *witness) open(ctx context.Context, writer *Writer) error {
 	if err := w.read(); err != nil {
 		return err
 	}
-	if db.db.lookOnly {
-		return w.findToken(ctx, db.db)
+	if writer.db.lookOnly {
+		return w.findToken(ctx, writer.db)
 	}
-	return w.renewToken(db)
+	return w.renewToken(writer)
 }
 
 // findToken makes the token that the births have the newest one, in memory alone. If a process was killed while it
@@ -66,14 +66,14 @@ func (w *witness) findToken(ctx context.Context, db *DB) error {
 }
 
 // renewToken gives the witness and the births a new token.
-func (w *witness) renewToken(db *Writer) error {
+func (w *witness) renewToken(writer *Writer) error {
 	old := slices.Clone(w.Tokens)
 	w.Tokens = append(w.Tokens, state.NewID())
 	if err := w.write(); err != nil {
 		return err
 	}
 
-	if err := db.Exec(`UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`,
+	if err := writer.Exec(`UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`,
 		w.identity(), JSONArray(old)); err != nil {
 		return err
 	}
