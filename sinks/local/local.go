@@ -136,11 +136,12 @@ func (s *Stores) existing(path string) (string, error) {
 	if !s.lookOnly {
 		return path, nil
 	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Stat(path)
+	isMissing := errors.Is(err, fs.ErrNotExist)
+	if !isMissing {
 		return path, err
 	}
 	if s.temp == "" {
-		var err error
 		if s.temp, err = os.MkdirTemp("", "tablewake-"); err != nil {
 			return "", fmt.Errorf("local: %w", err)
 		}
