@@ -20,12 +20,8 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 // contributeOne writes the contributions and groups of one write. It returns errLost if a contribution has changed.
 func (x *tx) contributeOne(w *state.GroupWrite) error {
 	for i := range w.Items {
-		ok, err := x.SetContribution(x.id, &w.Items[i])
-		if err != nil {
+		if err := lostUnless(x.SetContribution(x.id, &w.Items[i])); err != nil {
 			return err
-		}
-		if !ok {
-			return errLost
 		}
 	}
 	for i := range w.Groups {

@@ -20,12 +20,8 @@ func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.I
 // it returns errLost.
 func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
 	c := state.ContributionWrite{Source: w.Source, Expected: w.Expected, CompareShares: true, Next: w.Next}
-	ok, err := x.SetContribution(x.id, &c)
-	if err != nil {
+	if err := lostUnless(x.SetContribution(x.id, &c)); err != nil {
 		return err
-	}
-	if !ok {
-		return errLost
 	}
 	for i := range w.Puts {
 		r := &w.Puts[i]

@@ -42,12 +42,8 @@ func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWr
 
 // writeClaims writes the claims and rows of one item. It returns errLost if the guard or the claims have changed.
 func (x *tx) writeClaims(w *state.ItemWrite) error {
-	ok, err := x.SetClaims(x.id, w)
-	if err != nil {
+	if err := lostUnless(x.SetClaims(x.id, w)); err != nil {
 		return err
-	}
-	if !ok {
-		return errLost
 	}
 	for i := range w.Rows {
 		if err := x.putOwner(&w.Rows[i]); err != nil {

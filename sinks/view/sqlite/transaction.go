@@ -37,6 +37,14 @@ type tx struct {
 // and its Result is Lost.
 var errLost = errs.New("lost")
 
+// lostUnless returns the error of a conditional write of the state: errLost unless the stored state was as expected.
+func lostUnless(expected bool, err error) error {
+	if err == nil && !expected {
+		return errLost
+	}
+	return err
+}
+
 // withState calls do in a transaction on a view's table and on the state of the target.
 func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) error) error {
 	return s.WithTarget(ctx, t.State(), func(w *sqlite.Writer, id int64) error { return s.transact(w, t, id, do) })
