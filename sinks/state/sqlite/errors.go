@@ -37,6 +37,7 @@ func (db *DB) WrapError(op string, err error) error {
 	}
 
 	result := code(err)
+	// SQLite reports a full disk also as a failure of the file.
 	isFileError := result == lib.SQLITE_IOERR || result == lib.SQLITE_CANTOPEN
 	if isFileError && disk.Full(filepath.Dir(db.path)) {
 		result = lib.SQLITE_FULL

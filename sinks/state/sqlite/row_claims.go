@@ -41,30 +41,35 @@ func (w *Writer) RowClaims(target int64, rows []state.Row) ([]state.RowClaims, e
 	for i, row := range rows {
 		all[i].Row = row
 	}
-	err := w.QueryRows(readRowClaims, []any{JSONArray(rows), target}, func(r *sql.Rows) error {
-		var position int // of the row in rows
-		var ns int64
-		var revision, owner, source, version, attributes string
-		if err := r.Scan(&position, &revision, &owner, &source, &version, &ns, &attributes); err != nil {
-			return w.db.WrapError("read", err)
-		}
-		row := &all[position]
-		row.Revision = revision
-		if source == "" {
-			return nil // the row has an owner record and no claims
-		}
-		claim, err := parseClaim(source, version, ns, attributes)
-		if err != nil {
-			return w.db.Damaged("a claim on the row "+string(row.Row), err)
-		}
-		if source == owner {
-			row.Owner = claim
-		} else {
-			row.Waiting = append(row.Waiting, claim)
-		}
-		return nil
+	err := w.QueryRows(readRowClaims, []any{JSONArray(rows), target}, func(found *sql.Rows) error {
+		return w.db.addClaim(all, found)
 	})
 	return all, err
+}
+
+// addClaim adds a row of the query readRowClaims to the row of all that it belongs to.
+func (db *DB) addClaim(all []state.RowClaims, found *sql.Rows) error {
+	var position int // of the row in all
+	var ns int64
+	var revision, owner, source, version, attributes string
+	if err := found.Scan(&position, &revision, &owner, &source, &version, &ns, &attributes); err != nil {
+		return db.WrapError("read", err)
+	}
+	row := &all[position]
+	row.Revision = revision
+	if source == "" {
+		return nil // the row has an owner record and no claims
+	}
+	claim, err := parseClaim(source, version, ns, attributes)
+	if err != nil {
+		return db.Damaged("a claim on the row "+string(row.Row), err)
+	}
+	if source == owner {
+		row.Owner = claim
+	} else {
+		row.Waiting = append(row.Waiting, claim)
+	}
+	return nil
 }
 
 // ContestedRows yields the rows of a target on which claims wait, in order, as of the start of the read. An error ends
