@@ -126,7 +126,7 @@ func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []m
 // are equal.
 func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 	from, to := b.oldMembers, b.newMembers
-	expiredBetween := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
+	idsDiffer := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
 	for len(from) > 0 || len(to) > 0 {
 		switch order := compareFirst(from, to); {
 		case order < 0: // only in from
@@ -136,7 +136,7 @@ func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 			b.addMember(to[0], change.to.Since, added)
 			to = to[1:]
 		default:
-			if expiredBetween {
+			if idsDiffer {
 				b.addMember(from[0], change.from.Since, removed)
 				b.addMember(to[0], change.to.Since, added)
 			}

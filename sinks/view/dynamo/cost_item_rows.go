@@ -40,7 +40,7 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	cost.WriteUnits = e.transactionUnits(actions)
 	switch {
 	case rows == 0:
-		cost.WriteUnits /= 2
+		cost.WriteUnits /= 2 // without a transaction
 		cost.Why = "1 conditional put of the contribution, read before: no row differs"
 	case parts == 1:
 		cost.Why = "a transaction of the contribution, read before, and " + plural(rows, "row")

@@ -138,7 +138,7 @@ const (
 
 // tryOnce sends the transaction once. If the result is tryAgain, c.groups has the current rows for the next try.
 func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (tryResult, error) {
-	actions := items
+	actions := items                        // those on contributions come first
 	groupEnds := make([]int, len(c.groups)) // end of each group's actions in actions
 	for i := range c.groups {
 		var err error

@@ -214,18 +214,8 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item counted before"}
 	}
 	e := newEstimate(t)
-	stateTarget := e.target.State()
-	cost := Cost{ReadUnits: 1} // for the contribution
-	if len(oldContribution.Shares) > 0 {
-		oldContribution.Version = c.Version // all versions have the same size
-		oldWrite := state.ContributionWrite{Source: c.Key, Next: oldContribution}
-		if put, err := e.db.SetContribution(stateTarget, &oldWrite); err == nil {
-			e.addStored(put)
-			cost.ReadUnits = readUnits(dynamo.SizeOfItem(put.Put.Item))
-		}
-	}
-
-	contribution, err := e.db.SetContribution(stateTarget, &write.Items[0])
+	cost := Cost{ReadUnits: e.addContribution(c, oldContribution)}
+	contribution, err := e.db.SetContribution(e.target.State(), &write.Items[0])
 	if err != nil {
 		return refusedCost(err)
 	}
@@ -246,6 +236,21 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 		cost.Why += " and " + plural(memberCount, "member") + " of what is a min, a max or a distinct"
 	}
 	return cost
+}
+
+// addContribution notes that the contribution of an item is stored before the change, unless it has no shares. It
+// returns the read units of the contribution.
+func (e *estimate) addContribution(c *record.Change, stored state.Contribution) float64 {
+	if len(stored.Shares) == 0 {
+		return 1
+	}
+	stored.Version = c.Version // all versions have the same size
+	put, err := e.db.SetContribution(e.target.State(), &state.ContributionWrite{Source: c.Key, Next: stored})
+	if err != nil { // it was never stored
+		return 1
+	}
+	e.addStored(put)
+	return readUnits(dynamo.SizeOfItem(put.Put.Item))
 }
 
 // groupReadUnits returns the read units of a change of a group. The row is read unless the change is added in place,
