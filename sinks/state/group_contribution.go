@@ -157,15 +157,11 @@ func (r *reader) readShare() Share {
 // takes at least one byte.
 func (r *reader) readCount() int {
 	count, size := binary.Uvarint([]byte(r.rest[:min(len(r.rest), binary.MaxVarintLen64)]))
-	if size <= 0 {
+	if size <= 0 || count > uint64(len(r.rest)-size) {
 		r.failed = true
 		return 0
 	}
 	r.rest = r.rest[size:]
-	if count > uint64(len(r.rest)) {
-		r.failed = true
-		return 0
-	}
 	return int(count)
 }
 

@@ -120,8 +120,7 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 		if err != nil {
 			return err
 		}
-		isBeingFilled := birth.Stage == Filling || birth.Stage == Settling
-		needsRemovals := birth.Sink == sink && isBeingFilled
+		needsRemovals := birth.Sink == sink && (birth.Stage == Filling || birth.Stage == Settling)
 		if !needsRemovals {
 			continue
 		}

@@ -108,7 +108,7 @@ func (g *Group) insert() error {
 
 // add adds a change to the totals. It inserts the group if it is not stored.
 func (g *Group) add(c *state.GroupChange) error {
-	if isStored := g.id != 0; !isStored {
+	if !g.Exists() {
 		if err := g.insert(); err != nil {
 			return err
 		}
