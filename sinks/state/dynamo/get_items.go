@@ -113,8 +113,7 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]tableItem, error) {
 			return all, nil
 		}
 		idle++
-		hasItems := len(all) > before
-		if hasItems {
+		if len(all) > before { // the answer had items
 			idle = 0
 		}
 		if idle >= db.attempts {

@@ -36,7 +36,7 @@ func birthFields(b *state.Birth) []field {
 // birth returns the birth of a stored item, and notes it for CheckState.
 func (s *State) birth(item Item) (b state.Birth, err error) {
 	damaged := parseFields(item, birthFields(&b))
-	// The stage is checked first, because a newer program may also have changed other fields.
+	// An unknown stage is reported first: a newer program wrote it, and may also have changed other fields.
 	if _, err = state.ParseStage(string(b.Stage)); err != nil {
 		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink),
 			redact.Safe(s.db.table), err))
