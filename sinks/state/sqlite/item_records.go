@@ -70,9 +70,9 @@ type itemRecord struct {
 	purgeable bool // the record may be purged: the guard has no row, or the contribution has no shares
 }
 
-// replaceItemRecord replaces the record of an item by next, within a transaction. The stored record must have the version was
-// and the void flag wasVoid. If was is zero, no record may be stored. If the stored record is not as expected,
-// replaceItemRecord returns false and changes nothing.
+// replaceItemRecord replaces the record of an item by next, within a transaction. The stored record must have the
+// version was and the void flag wasVoid. If was is zero, no record may be stored. If the stored record is not as
+// expected, replaceItemRecord returns false and changes nothing.
 func (w *Writer) replaceItemRecord(
 	table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, next itemRecord,
 ) (bool, error) {
