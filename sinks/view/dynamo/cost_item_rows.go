@@ -15,18 +15,8 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item had rows"}
 	}
 	e := newEstimate(*op.Target)
-	cost := Cost{ReadUnits: 1} // for the contribution
-	var stored state.Contribution
-	oldOp := view.ItemRowsOp{Target: &e.target, Source: c.Key, Version: c.Version, Rows: op.Before()}
-	if len(oldOp.Rows) > 0 {
-		oldWrite := oldOp.WholeWrite(state.Contribution{})
-		if actions, err := e.itemRowsActions(&oldWrite); err == nil { // otherwise the rows were never stored
-			e.addStored(actions...)
-			stored = oldWrite.Next
-			cost.ReadUnits = readUnits(dynamo.SizeOfItem(actions[0].Put.Item))
-		}
-	}
-
+	stored, contributionUnits := e.addOldRows(c, op)
+	cost := Cost{ReadUnits: contributionUnits}
 	planned := *op
 	planned.Target = &e.target
 	write := planned.WholeWrite(stored)
@@ -51,6 +41,20 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 			plural(rows, "row"))
 	}
 	return cost
+}
+
+// addOldRows notes that the item's rows before the change are stored, with their contribution. It returns the
+// contribution, and the read units of the contribution.
+func (e *estimate) addOldRows(c *record.Change, op *view.ItemRowsOp) (state.Contribution, float64) {
+	oldOp := view.ItemRowsOp{Target: &e.target, Source: c.Key, Version: c.Version, Rows: op.Before()}
+	oldWrite := oldOp.WholeWrite(state.Contribution{})
+	actions, err := e.itemRowsActions(&oldWrite)
+	wasStored := err == nil && len(oldOp.Rows) > 0
+	if !wasStored {
+		return state.Contribution{}, 1
+	}
+	e.addStored(actions...)
+	return oldWrite.Next, readUnits(dynamo.SizeOfItem(actions[0].Put.Item))
 }
 
 // itemRowsActions returns the actions of w, as if they fitted into one transaction.
