@@ -28,37 +28,42 @@ func ChangeBirths(
 func changeBirth(
 	ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth),
 ) (state.Birth, error) {
-	isOfOtherRun := func(current state.Birth) bool {
+	mayChange := func(current state.Birth) bool {
 		onlyNotesDiffer := current == withNotesOf(b, current)
 		isSameRun := current.Run == b.Run && b.Run != ""
-		return !onlyNotesDiffer && !isSameRun
+		return onlyNotesDiffer || isSameRun
 	}
-	stored, done, err := updateBirth(ctx, births, b, func(current *state.Birth) {
-		if !isOfOtherRun(*current) {
+	stored, changed, err := updateBirth(ctx, births, b, func(current *state.Birth) {
+		if mayChange(*current) {
 			change(current)
 		}
 	})
-	if err == nil && !done && (stored.ID != b.ID || isOfOtherRun(stored)) {
+	if err != nil || changed {
+		return stored, err
+	}
+	isOther := stored.ID != b.ID
+	if isOther || !mayChange(stored) {
 		return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 	}
-	return stored, err
+	return stored, nil
 }
 
 // updateBirth applies change to a birth, and stores and returns the result. If another process changed the birth since
-// it was read, change is applied to the stored birth. done is false, and nothing is stored, if change makes no
+// it was read, change is applied to the stored birth. changed is false, and nothing is stored, if change makes no
 // difference, or if the stored birth has another ID. Then updateBirth returns the stored birth; the zero Birth if there
 // is none. A refused write of an unchanged birth is a transient error: two processes may have changed it in turn.
 func updateBirth(
 	ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth),
-) (stored state.Birth, done bool, err error) {
+) (stored state.Birth, changed bool, err error) {
 	for {
 		next := b
 		change(&next)
 		if next == b {
 			return b, false, nil
 		}
-		if done, err = births.SetBirth(ctx, b, next); done || err != nil {
-			return next, done, err
+		changed, err = births.SetBirth(ctx, b, next)
+		if changed || err != nil {
+			return next, changed, err
 		}
 		stored, _, err = state.FindBirth(ctx, births, b.Sink, b.Target)
 		switch {

@@ -31,11 +31,17 @@ func takesSettings(
 	if !ok {
 		return false, nil
 	}
-	for _, err := range objects.List(ctx, s.Archive.Prefix) {
+	return isEmptyArchive(ctx, objects, s.Archive.Prefix)
+}
+
+// isEmptyArchive reports whether an archive has no object. It returns false for an archive that cannot be listed, but
+// an error if another try may list it.
+func isEmptyArchive(ctx context.Context, objects archive.Lister, prefix string) (bool, error) {
+	for _, err := range objects.List(ctx, prefix) { // the first object or error decides
 		if _, retryable := pipeline.Retryable(err); err != nil && retryable {
 			return false, err
 		}
-		return false, nil // the archive has an object, or cannot be listed
+		return false, nil
 	}
 	return true, nil
 }
@@ -54,26 +60,28 @@ func isEmptyOutput(
 	if err != nil {
 		return false, err
 	}
-	if !hasMoved && found.Tombstones > 0 && missedChanges(s, f, changed) {
+	if !hasMoved && found.Tombstones > 0 && needsRefill(s, f, changed) {
 		return false, nil // a tombstone of a former change would refuse the item of a backfill
 	}
 	return found.IsEmpty(), nil
 }
 
-// missedChanges reports whether an empty output needs a backfill under the settings of the file, because the former
+// needsRefill reports whether an empty output needs a backfill under the settings of the file, because the former
 // settings may have left out changes. changed has the names of the settings that differ. A fresh output
 // (state.Birth.Fresh) needs no backfill, because it misses only its dead letters. But filters drop changes before they
 // reach a sink. So if filters have changed, a fresh output may have missed changes too.
-func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
+func needsRefill(s config.Sink, f foundOutput, changed []string) bool {
 	hasWritten := f.hasBirth && f.birth.Begun && f.birth.Stage != state.Waiting
 	if !FilledByDefault(s) || !hasWritten {
 		return false
 	}
-	filtersChanged := slices.ContainsFunc(changed, func(name string) bool {
+	isFresh := f.birth.Fresh && f.birth.Run == ""
+	if !isFresh {
+		return true
+	}
+	return slices.ContainsFunc(changed, func(name string) bool {
 		return name == "filters" || strings.HasSuffix(name, ".filters")
 	})
-	isFresh := f.birth.Fresh && f.birth.Run == ""
-	return !isFresh || filtersChanged
 }
 
 // beginAgain gives an empty output a new birth that waits for a backfill. Tombstones and guards of earlier changes have

@@ -29,10 +29,10 @@ func (s *freshSink) Plan(d *pipeline.Delivery) error {
 	if err := s.forwarder.Plan(d); err != nil {
 		return err
 	}
-	if d.Outcome != pipeline.NoEffect || !s.endsFreshness(d) || !s.isFresh() {
-		return nil
+	mustReachWrite := d.Outcome == pipeline.NoEffect && s.endsFreshness(d) && s.isFresh()
+	if mustReachWrite {
+		d.Ops, d.Outcome, d.Reason = append(d.Ops[:0], withoutEffect{d.Reason}), pipeline.Written, ""
 	}
-	d.Ops, d.Outcome, d.Reason = append(d.Ops[:0], withoutEffect{d.Reason}), pipeline.Written, ""
 	return nil
 }
 

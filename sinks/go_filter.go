@@ -101,9 +101,11 @@ func CheckExtensions(cfg *config.Config, exts ...Extension) config.Problems {
 		if !isGoSink(s) {
 			continue
 		}
-		err := a.noGoSink(s.Custom.Name)
+		var err error
 		if code, has := a.custom[s.Custom.Name]; has {
 			err = code.check(s.Custom.With)
+		} else {
+			err = a.noGoSink(s.Custom.Name)
 		}
 		if err != nil {
 			problems = append(problems, config.Problem{File: cfg.File, Line: max(s.Line, 1), Column: 1,

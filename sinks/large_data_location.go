@@ -11,8 +11,9 @@ import (
 // folder of the first archive that names a bucket, or else in the folder of dead letters. The bucket is "" if the file
 // names neither.
 func LargeEventFolder(cfg *config.Config) (bucket, folder string) {
-	if bucket, folder = archiveFolder(cfg); bucket == "" && cfg.DeadLetters != nil {
-		return cfg.DeadLetters.Bucket, WithTrailingSlash(cfg.DeadLetters.Prefix)
+	bucket, folder = archiveFolder(cfg)
+	if d := cfg.DeadLetters; bucket == "" && d != nil {
+		return d.Bucket, WithTrailingSlash(d.Prefix)
 	}
 	return bucket, folder
 }

@@ -131,8 +131,8 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		if err := noteMissed(ctx, a.births.births, b); err != nil {
 			return err
 		}
-		isFirst := b.LeftOut.IsZero() || BeganLate(b)
-		if isFirst {
+		wasNoted := !b.LeftOut.IsZero() && !BeganLate(b)
+		if !wasNoted {
 			a.logWarning(ctx, leftOutText(b), slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
 	}

@@ -111,18 +111,24 @@ func readBirths(ctx context.Context, births state.Births, readBefore string) (*b
 	for _, b := range m.stored {
 		m.started = m.started || b.Begun
 	}
-	if m.identity, err = births.Identity(ctx); err != nil || len(m.stored) > 0 {
+	if m.identity, err = births.Identity(ctx); err != nil {
 		return m, err
 	}
+	if len(m.stored) == 0 {
+		m.lostReason, err = lossEvidence(ctx, births, readBefore)
+	}
+	return m, err
+}
 
-	// without births, the state may be lost
-	m.lostReason = readBefore
-	if detector, ok := births.(state.LossDetector); ok {
-		reason, err := detector.DetectLoss(ctx)
-		m.lostReason = cmp.Or(reason, readBefore)
-		return m, err
+// lossEvidence returns the evidence that a state without births was lost; "" if there is none. readBefore is the
+// argument of [SourceWasRead].
+func lossEvidence(ctx context.Context, births state.Births, readBefore string) (string, error) {
+	detector, ok := births.(state.LossDetector)
+	if !ok {
+		return readBefore, nil
 	}
-	return m, nil
+	reason, err := detector.DetectLoss(ctx)
+	return cmp.Or(reason, readBefore), err
 }
 
 // foundOutput is a sink's output as it is now, and its birth in the state.
@@ -248,10 +254,10 @@ func quoteID(id string) string {
 // records a new one. If the pipeline has written before, a new output has missed changes. If fillable is true, the new
 // output then waits for a backfill.
 func (r *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
-	err := r.check(ctx, f)
 	if f.hasBirth {
-		return err
+		return r.checkRecorded(ctx, f)
 	}
+	err := r.checkUnrecorded(ctx, f)
 	if err != nil {
 		return r.checkRecordedMeanwhile(ctx, f, err)
 	}
@@ -277,7 +283,7 @@ func (r *birthRecords) checkRecordedMeanwhile(ctx context.Context, f *foundOutpu
 	recorded := *f
 	// the other process stores the fingerprint before it writes
 	recorded.hasFingerprint, recorded.storedPrint.Birth = true, f.birth.ID
-	return r.check(ctx, &recorded)
+	return r.checkRecorded(ctx, &recorded)
 }
 
 // markBegun records that the sink begins to write to an output. The fingerprint with the birth must be stored before
@@ -291,9 +297,12 @@ func (r *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 			b.State, b.Store, b.Begun = r.identity, f.targetID, true
 		}
 	})
-	isOurs := stored.ID == f.birth.ID && stored.State == r.identity && stored.Store == f.targetID
-	if err == nil && !isOurs {
-		err = pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
+	if err != nil {
+		return err
 	}
-	return err
+	isOurs := stored.ID == f.birth.ID && stored.State == r.identity && stored.Store == f.targetID
+	if !isOurs { // also if another process has begun it
+		return pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
+	}
+	return nil
 }

@@ -136,23 +136,23 @@ func (r *birthRecords) compareOutput(
 	}
 
 	birth, isKnown := r.stored[outputKey{c.Sink, c.Target}] // f.birth of a moved output has its former target
-	hasNoOutput := !isKnown && state.IsPermanent(err)
+	isMissing := !isKnown && state.IsPermanent(err)         // the table or index of a sink that never ran
+	isUnwritten := err == nil && !f.hasFingerprint && !f.birth.Begun
 	lost, isLost := errors.AsType[*state.LostError](err)
 	switch {
 	case isLost:
 		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
-	case err != nil && !hasNoOutput:
-		return c, err
-	case hasNoOutput, !f.hasFingerprint && !f.birth.Begun:
+	case isMissing, isUnwritten:
 		c.WaitsForBackfill = c.FilledByDefault && r.started && !f.hasBirth // a birth without output was adopted
-	case f.hasFingerprint:
-		if changed := compareSettings(f.storedPrint, fingerprintOf(cfg, s)); changed != nil {
+	case err != nil:
+		return c, err
+	default:
+		c.Kind = Unchanged
+		changed := compareSettings(f.storedPrint, fingerprintOf(cfg, s))
+		if f.hasFingerprint && changed != nil {
 			err = c.setChanged(ctx, cfg, s, store, f, changed)
 			return c, err
 		}
-		c.Kind = Unchanged
-	default:
-		c.Kind = Unchanged
 	}
 	if c.FilledByDefault && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
 		c.LeftThere = r.leftAt(cfg, c.Target)
@@ -168,7 +168,7 @@ func (c *OutputChange) setChanged(
 	for _, name := range changed.Settings {
 		c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
 	}
-	needsBackfill := missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
+	needsBackfill := needsRefill(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
 	c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
 	c.WaitsForBackfill = c.TakesSettings && needsBackfill
 	return err

@@ -66,9 +66,10 @@ func newAssembly() *assembly {
 func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Option) (*pipeline.Pipeline, error) {
 	a := newAssembly()
 	a.cfg, a.stores = cfg, stores
-	With(Discard, func(context.Context, struct{}) (pipeline.Sink, error) {
+	discard := With(Discard, func(context.Context, struct{}) (pipeline.Sink, error) {
 		return pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return nil }), nil
-	}).add(a)
+	})
+	discard.add(a) // not apply: it is no extension of the program
 	for _, o := range opts {
 		o.apply(a)
 	}
@@ -86,11 +87,11 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 	if err := a.openState(ctx); err != nil { // routes need the births
 		return nil, err
 	}
-	err := errors.Join(a.checkFilters(), a.addDetectors(), a.addRoutes(ctx), a.addTypedRoutes(),
-		a.openDeadLetters(ctx), a.setQuarantine())
+	err := errors.Join(a.checkFilters(), a.addDetectors(), a.addRoutes(ctx), a.addTypedRoutes(), a.openDeadLetters(ctx))
 	if err != nil {
 		return nil, err
 	}
+	a.setQuarantine()
 	p, err := pipeline.New(a.options)
 	if err != nil {
 		return nil, err
@@ -158,10 +159,10 @@ func (a *assembly) newDetector(spec config.Detector) (pipeline.Detector, error) 
 		return spec.Detector, nil
 	}
 	f, ok := a.funcs[spec.Func]
-	if !ok && a.mayLackCode() && a.suppress != "" {
-		f, ok = noEvents, true
-	}
-	if !ok {
+	switch mayLackFunc := a.mayLackCode() && a.suppress != ""; {
+	case !ok && mayLackFunc:
+		f = noEvents
+	case !ok:
 		return nil, fmt.Errorf(
 			"no Go function is named %q: give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has %s)",
 			spec.Func, names(a.funcs))
@@ -232,21 +233,21 @@ func (a *assembly) openState(ctx context.Context) (err error) {
 	return nil
 }
 
-// setQuarantine gives the pipeline the store of its quarantined keys.
-func (a *assembly) setQuarantine() error {
+// setQuarantine gives the pipeline max_hold and the store of its quarantined keys. Call it after openDeadLetters:
+// without a store of dead letters, the pipeline uses neither.
+func (a *assembly) setQuarantine() {
 	if a.options.DeadLetters == nil {
-		return nil // nothing is dead-lettered
+		return
 	}
 	if spec := a.cfg.DeadLetters; spec != nil {
 		a.options.MaxHold = spec.MaxHold
 		if spec.NoQuarantine {
-			return nil
+			return
 		}
 	}
 	if a.stateStore != nil {
 		a.options.Quarantine = a.stateStore
 	}
-	return nil
 }
 
 // atLine adds the position in the file to an error.

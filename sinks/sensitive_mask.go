@@ -56,13 +56,7 @@ func (a *assembly) protectSensitive(s config.Sink, sink pipeline.Sink) pipeline.
 		}
 		return maskedSink{forwarder{sink}, m}
 	}
-	var keyHolder, alternative string // texts of the error
-	switch {
-	case s.View != nil, s.Aggregate != nil:
-		keyHolder = "its rows, or what is remembered of them, hold"
-	case s.Search != nil && !s.Search.HashID:
-		keyHolder, alternative = "the ids of its documents hold", ", or write id: hmac"
-	}
+	keyHolder, alternative := keyHolderOf(s)
 	hidden := a.sensitive.Except(s.AllowSensitive)
 	if hidden == nil || keyHolder == "" {
 		return sink
@@ -72,4 +66,16 @@ func (a *assembly) protectSensitive(s config.Sink, sink pipeline.Sink) pipeline.
 			"the key attribute %s is sensitive, and %s the keys of items: name it in allow_sensitive%s", attribute, keyHolder,
 			alternative)))
 	}}
+}
+
+// keyHolderOf says, for an error, what in a sink stores the keys of items, and which other setting avoids that.
+// keyHolder is "" if the sink stores no keys.
+func keyHolderOf(s config.Sink) (keyHolder, alternative string) {
+	switch {
+	case s.View != nil, s.Aggregate != nil:
+		return "its rows, or what is remembered of them, hold", ""
+	case s.Search != nil && !s.Search.HashID:
+		return "the ids of its documents hold", ", or write id: hmac"
+	}
+	return "", ""
 }

@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,11 +101,11 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 		return nil
 	}
 	stored, err := ChangeBirths(ctx, births, []state.Birth{o.replaces}, func(b *state.Birth) {
-		if b.ID == o.birth.ID {
-			*b = withNotesOf(o.birth, *b)
-		} else {
-			*b = o.birth
+		next := o.birth
+		if b.ID == next.ID { // the same output: consumers may have changed its notes
+			next = withNotesOf(next, *b)
 		}
+		*b = next
 	})
 	if err == nil {
 		o.birth, o.replaces = stored[0], state.Birth{}
@@ -150,14 +149,20 @@ func (a *assembly) openOutput(
 	if err != nil {
 		return state.Birth{}, err
 	}
-	mayLackChanges := true
+	needsBackfill := true // a new output may have missed changes
 	if o.hasFingerprint {
-		if mayLackChanges, err = a.acceptSettings(ctx, &o, store); err != nil {
+		if err := checkGeneration(o.storedPrint.Generation); err != nil {
+			return state.Birth{}, err
+		}
+		o.changed = compareSettings(o.storedPrint, o.newPrint)
+	}
+	if o.changed != nil {
+		if needsBackfill, err = a.takeSettings(ctx, &o, store); err != nil {
 			return state.Birth{}, err
 		}
 	}
 	if a.births != nil {
-		if err := a.births.ensureBirth(ctx, &o.foundOutput, FilledByDefault(s) && mayLackChanges); err != nil {
+		if err := a.births.ensureBirth(ctx, &o.foundOutput, FilledByDefault(s) && needsBackfill); err != nil {
 			return state.Birth{}, err
 		}
 	}
@@ -166,31 +171,35 @@ func (a *assembly) openOutput(
 	return o.birth, nil
 }
 
-// acceptSettings compares the fingerprint of an output with the file. It returns an error if the output has another
-// generation, or cannot take the settings of the file. mayLackChanges is false if the output takes new settings and the
-// former settings left out no change that it needs.
-func (a *assembly) acceptSettings(ctx context.Context, o *opened, store any) (mayLackChanges bool, err error) {
+// checkGeneration returns an error if an output has another generation than this program writes.
+func checkGeneration(stored int) error {
 	switch {
-	case o.storedPrint.Generation > Generation:
-		return false, pipeline.Fatal(errs.Errorf(
-			"what it holds is of generation %d, and this program writes generation %d: use the newer program",
-			o.storedPrint.Generation, Generation))
-	case o.storedPrint.Generation < Generation:
-		return false, pipeline.Fatal(errs.Errorf(
+	case stored > Generation:
+		return pipeline.Fatal(errs.Errorf(
+			"what it holds is of generation %d, and this program writes generation %d: use the newer program", stored,
+			Generation))
+	case stored < Generation:
+		return pipeline.Fatal(errs.Errorf(
 			"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-				"and fill it: `tablewake backfill`", o.storedPrint.Generation, Generation))
+				"and fill it: `tablewake backfill`", stored, Generation))
 	}
-	if o.changed = compareSettings(o.storedPrint, o.newPrint); o.changed == nil {
-		return true, nil
-	}
+	return nil
+}
+
+// takeSettings lets an output take the changed settings of the file if the output is empty. Otherwise it returns
+// o.changed as the error. needsBackfill means that the former settings may have left out changes that the output needs.
+func (a *assembly) takeSettings(ctx context.Context, o *opened, store any) (needsBackfill bool, err error) {
 	if a.births != nil {
 		o.changed.adopt = strings.Join(strings.Fields("tablewake adopt "+a.flags+" --sink "+o.spec.Name), " ")
 	}
 	taken, err := takesSettings(ctx, a.cfg, o.spec, store, o.foundOutput, o.changed.Settings)
-	if err != nil || !taken {
-		return false, cmp.Or[error](err, o.changed)
+	switch {
+	case err != nil:
+		return false, err
+	case !taken:
+		return false, o.changed
 	}
-	needsBackfill := missedChanges(o.spec, o.foundOutput, o.changed.Settings)
+	needsBackfill = needsRefill(o.spec, o.foundOutput, o.changed.Settings)
 	switch {
 	case o.movedFrom != "": // the sink begins a new output at the new target
 		o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, targetID: o.targetID}
@@ -228,10 +237,10 @@ func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
 		if err := o.storeBirth(ctx, a.births.births); err != nil {
 			return err
 		}
-	}
-	if a.births != nil && o.changed != nil && isArchive(o.birth) && isRestricted(o.changed.Old) {
-		if err := noteMissed(ctx, a.births.births, o.birth); err != nil {
-			return err
+		if o.changed != nil && isArchive(o.birth) && isRestricted(o.changed.Old) {
+			if err := noteMissed(ctx, a.births.births, o.birth); err != nil {
+				return err
+			}
 		}
 	}
 	hasNewBirth := a.births != nil && o.storedPrint.Birth != o.newPrint.Birth

@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -41,17 +40,14 @@ func (a *assembly) rowRetention(
 
 // sinkRetention returns the retention of a store. If the output began after the store was born, Born in the result is
 // the time when the output began. Before that time the store had nothing of the output to forget. With [Rebuild] it
-// returns notEmpty if the output is not empty. isEmpty is nil if the store forgets nothing.
+// first begins the rebuild of the output. isEmpty is nil if the store forgets nothing.
 func (a *assembly) sinkRetention(
 	ctx context.Context, store any, birth state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error,
 ) (state.Retention, error) {
-	if isEmpty != nil && a.rebuild && !isRebuilding(birth) {
-		if empty, err := isEmpty(ctx); err != nil || !empty {
-			return state.Retention{}, cmp.Or(err, notEmpty)
+	if a.rebuild {
+		if err := a.beginRebuild(ctx, birth, isEmpty, notEmpty); err != nil {
+			return state.Retention{}, err
 		}
-	}
-	if err := a.beginRebuild(birth); err != nil {
-		return state.Retention{}, err
 	}
 	r, err := state.LoadRetention(ctx, store, GuardRetention(a.cfg), a.rebuild || a.backfill != nil)
 	if birth.Made.After(r.Born) {

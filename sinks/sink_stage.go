@@ -1,6 +1,7 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -90,8 +91,8 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	return sink
 }
 
-// FilledAsOf returns a time: the items that a backfill brought to the output of a birth are as they were then, or
-// later. It returns zero if no backfill brought items, or if their time is unknown.
+// FilledAsOf returns the time of the oldest items that a backfill may have brought to the output of a birth. It returns
+// zero if no backfill brought items, or if their time is unknown.
 func FilledAsOf(ctx context.Context, backfills state.Backfills, birth state.Birth) (time.Time, error) {
 	if birth.Run == "" || birth.Run == NoRun {
 		return time.Time{}, nil
@@ -112,10 +113,20 @@ func FilledAsOf(ctx context.Context, backfills state.Backfills, birth state.Birt
 // and was interrupted.
 func isRebuilding(b state.Birth) bool { return b.Stage == state.Filling && b.Run == RebuildRun }
 
-// beginRebuild sets the stage of an output to Filling if the pipeline is a rebuild. The caller has checked that the
-// output is empty.
-func (a *assembly) beginRebuild(b state.Birth) error {
-	if !a.rebuild || a.births == nil || isRebuilding(b) {
+// beginRebuild sets the stage of an output to Filling, unless an interrupted rebuild did. It returns notEmpty if the
+// output is not empty. isEmpty may be nil.
+func (a *assembly) beginRebuild(
+	ctx context.Context, b state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error,
+) error {
+	if isRebuilding(b) {
+		return nil
+	}
+	if isEmpty != nil {
+		if empty, err := isEmpty(ctx); err != nil || !empty {
+			return cmp.Or(err, notEmpty)
+		}
+	}
+	if a.births == nil {
 		return nil
 	}
 	if b.Stage == state.Filling || b.Stage == state.Settling {
@@ -157,18 +168,23 @@ func (a *assembly) warnOfStages() {
 		birth := a.opened[i].birth
 		switch birth.Stage {
 		case state.Waiting:
-			a.logWarning(context.Background(),
-				"the sink has missed changes that the pipeline acknowledged: it waits, and writes nothing until it is filled: tablewake backfill",
-				slog.String("sink", birth.Sink))
-			if left := a.births.leftAt(a.cfg, birth.Target); len(left) > 0 {
-				a.logWarning(context.Background(),
-					"the rows or documents of former sinks are where the sink writes, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete those first",
-					slog.String("sink", birth.Sink), slog.Any("former", left))
-			}
+			a.warnOfWaiting(birth)
 		case state.Filling, state.Settling:
 			a.logWarning(context.Background(), "the sink is being filled: what it holds is not complete",
 				slog.String("sink", birth.Sink), slog.String("stage", string(birth.Stage)), slog.String("run", birth.Run))
 		}
+	}
+}
+
+// warnOfWaiting logs that a sink waits for its backfill, and which former sinks have left rows or documents there.
+func (a *assembly) warnOfWaiting(birth state.Birth) {
+	a.logWarning(context.Background(),
+		"the sink has missed changes that the pipeline acknowledged: it waits, and writes nothing until it is filled: tablewake backfill",
+		slog.String("sink", birth.Sink))
+	if left := a.births.leftAt(a.cfg, birth.Target); len(left) > 0 {
+		a.logWarning(context.Background(),
+			"the rows or documents of former sinks are where the sink writes, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete those first",
+			slog.String("sink", birth.Sink), slog.Any("former", left))
 	}
 }
 
