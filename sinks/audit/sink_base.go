@@ -234,11 +234,19 @@ func (b *base) unplannable(ctx context.Context, known *ItemState, err error) ([]
 }
 
 // MarkStale changes a Wrong finding of an item to Stale if another place of the item, in any sink, has a newer version.
-// The newer version shows that the sink missed a change that another sink has.
-func MarkStale(fs []Finding) {
-	newest := newestVersion(fs)
-	for i := range fs {
-		fs[i].markStale(newest)
+// The newer version shows that the sink missed a change that another sink has. bySink has the findings of the item in
+// each sink.
+func MarkStale(bySink ...[]Finding) {
+	var newest record.Version
+	for _, fs := range bySink {
+		if v := newestVersion(fs); v.Compare(newest) > 0 {
+			newest = v
+		}
+	}
+	for _, fs := range bySink {
+		for i := range fs {
+			fs[i].markStale(newest)
+		}
 	}
 }
 

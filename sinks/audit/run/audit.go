@@ -143,18 +143,18 @@ type Suspect struct {
 
 // auditRun is one run of an audit.
 type auditRun struct {
-	o               Options
-	work            *work
-	report          *report
-	progress        Progress
-	startPositions  map[string]part // positions from which this process reads the parts of the table
-	started         time.Time
-	lastSave        time.Time        // time at which the progress was last stored
-	storedCount     int64            // stored entries of sinks that this process read
-	recheckedCount  int64            // suspects that this process compared again
-	changing        int64            // suspects that were compared, and are not settled yet
-	timedOut        bool             // the deadline ended the audit
-	differingGroups map[placeID]bool // groups that named items count in, and that were reported
+	o              Options
+	work           *work
+	report         *report
+	progress       Progress
+	startPositions map[string]part // positions from which this process reads the parts of the table
+	started        time.Time
+	lastSave       time.Time        // time at which the progress was last stored
+	storedCount    int64            // stored entries of sinks that this process read
+	recheckedCount int64            // suspects that this process compared again
+	changing       int64            // suspects that were compared, and are not settled yet
+	timedOut       bool             // the deadline ended the audit
+	reportedGroups map[placeID]bool // groups that named items count in, and that were reported
 }
 
 // Audit makes an audit, or continues an interrupted audit, and saves its report.
@@ -167,7 +167,7 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	defer func() { err = errors.Join(err, w.close()) }()
 
 	a := &auditRun{o: o, work: w, progress: &sharedProgress{progress: o.Progress}, startPositions: maps.Clone(w.Parts),
-		started: time.Now(), differingGroups: make(map[placeID]bool)}
+		started: time.Now(), reportedGroups: make(map[placeID]bool)}
 	o.Budget.setOnSlowed(func(rate float64) {
 		fmt.Fprintf(a.progress, "throttled: slowed to %.0f read units a second\n", rate)
 	})
@@ -251,16 +251,8 @@ func (a *auditRun) run(ctx context.Context) error {
 			return err
 		}
 	}
-	for a.work.Phase == recheck {
-		foundSuspects, err := a.recheckRound(ctx)
-		if err != nil {
-			return err
-		}
-		if foundSuspects {
-			continue
-		}
-		a.work.Phase = recheckGroups
-		if err := a.saveProgress(); err != nil {
+	if a.work.Phase == recheck {
+		if err := a.recheckSuspects(ctx); err != nil {
 			return err
 		}
 	}
@@ -268,18 +260,13 @@ func (a *auditRun) run(ctx context.Context) error {
 }
 
 // findSuspects compares the required entries with the stored entries.
-func (a *auditRun) findSuspects(ctx context.Context) (err error) {
+func (a *auditRun) findSuspects(ctx context.Context) error {
 	entries, err := openSpool(a.work.path("entries"), a.work.Entries)
 	if err != nil {
 		return err
 	}
 	for a.work.Phase.findsSuspects() {
-		next, err := a.runPhase(ctx, entries)
-		if err != nil {
-			return errors.Join(err, entries.close())
-		}
-		a.work.Phase = next
-		if err := a.checkpoint(entries, &a.work.Entries); err != nil {
+		if err := a.runPhase(ctx, entries); err != nil {
 			return errors.Join(err, entries.close())
 		}
 	}
@@ -287,20 +274,32 @@ func (a *auditRun) findSuspects(ctx context.Context) (err error) {
 	return entries.remove()
 }
 
-// runPhase executes the present phase, and returns the next phase. The present phase must come before the recheck.
-func (a *auditRun) runPhase(ctx context.Context, entries *spool) (next phase, err error) {
-	isGivenSuspects := a.o.Items == nil
-	switch {
-	case a.work.Phase == compare:
-		return recheck, a.compareAll(ctx, entries)
-	case a.work.Phase == readItems && isGivenSuspects:
-		return readSinks, a.spoolSuspects(entries)
-	case a.work.Phase == readItems:
-		return readSinks, a.spoolItems(ctx, entries)
-	case isGivenSuspects:
-		return compare, nil // no stored entries are read
+// runPhase executes the present phase, which must come before the recheck, and begins the next one.
+func (a *auditRun) runPhase(ctx context.Context, entries *spool) (err error) {
+	isGivenSuspects := a.o.Items == nil // then no stored entries are read
+	next := a.work.Phase
+	switch a.work.Phase {
+	case readItems:
+		next = readSinks
+		if isGivenSuspects {
+			err = a.spoolSuspects(entries)
+		} else {
+			err = a.spoolItems(ctx, entries)
+		}
+	case readSinks:
+		next = compare
+		if !isGivenSuspects {
+			err = a.spoolStored(ctx, entries)
+		}
+	case compare:
+		next = recheck
+		err = a.compareAll(ctx, entries)
 	}
-	return compare, a.spoolStored(ctx, entries)
+	if err != nil {
+		return err
+	}
+	a.work.Phase = next
+	return a.checkpoint(entries, &a.work.Entries)
 }
 
 // compareAll joins the required with the stored entries, file by file. If the join is interrupted, the next process

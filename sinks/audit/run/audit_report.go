@@ -119,9 +119,11 @@ func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	open := s.Open
 	for i := range s.Sinks {
 		sink := &s.Sinks[i]
-		open -= sink.Findings[audit.Busy] + sink.Findings[audit.Skipped] // the report lists them
-		if sink.NotCompared != "" && sinks != nil && !slices.Contains(sinks, sink.Sink) {
-			open--
+		listed := sink.Findings[audit.Busy] + sink.Findings[audit.Skipped]
+		open -= listed
+		isLeftOut := sinks != nil && !slices.Contains(sinks, sink.Sink)
+		if isLeftOut && sink.NotCompared != "" {
+			open-- // the earlier audit counted the sink
 		}
 	}
 	if s.Coverage < 1 || s.Incomplete != "" {

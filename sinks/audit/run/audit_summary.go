@@ -142,10 +142,11 @@ var phaseTexts = map[phase]string{
 
 // recheckedShare returns the share of a sample that was rechecked at least once. It is 0 before the recheck begins.
 func (a *auditRun) recheckedShare() float64 {
+	isFirstRound := a.work.Phase == recheck && a.work.Round == 0
 	switch {
 	case a.work.Phase.findsSuspects():
 		return 0
-	case a.work.Phase == recheck && a.work.Round == 0:
+	case isFirstRound:
 		return float64(a.work.File) / spoolFiles // all suspects of an item are in one file
 	}
 	return 1

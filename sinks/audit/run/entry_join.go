@@ -132,21 +132,28 @@ func (cs *comparisons) newComparison() *comparison {
 // an audit of given suspects. A sample leaves out a place whose item is unknown, unless the place is a group.
 func (j *joiner) addUnjoined(e *spooledEntry) error {
 	isSample, isGiven := j.run.o.Sample != nil, j.run.o.Items == nil
-	places := []audit.Entry{{Kind: e.Kind, Place: e.Place}}
-	switch {
-	case isSample && e.Kind == audit.Group:
-		id := placeID{e.sink, e.Kind, e.Place}
-		if j.sampledGroups[id] {
-			return nil
-		}
-		j.sampledGroups[id] = true
-		return j.add(suspect{sink: e.sink, places: places})
-	case isSample && e.Item == "":
-		return nil
-	case e.Place == "", !e.stored && !isGiven: // the recheck finds a required place by the plan of the item
-		return j.add(suspect{sink: e.sink, item: e.Item})
+	if isSample && e.Kind == audit.Group {
+		return j.addSampledGroup(e)
 	}
-	return j.add(suspect{sink: e.sink, item: e.Item, places: places})
+	if isSample && e.Item == "" {
+		return nil
+	}
+	s := suspect{sink: e.sink, item: e.Item}
+	isInPlan := !e.stored && !isGiven // the recheck finds a required place by the plan of the item
+	if e.Place != "" && !isInPlan {
+		s.places = []audit.Entry{{Kind: e.Kind, Place: e.Place}}
+	}
+	return j.add(s)
+}
+
+// addSampledGroup adds the group of an entry as a suspect, unless it was added before.
+func (j *joiner) addSampledGroup(e *spooledEntry) error {
+	id := placeID{e.sink, e.Kind, e.Place}
+	if j.sampledGroups[id] {
+		return nil
+	}
+	j.sampledGroups[id] = true
+	return j.add(suspect{sink: e.sink, places: []audit.Entry{{Kind: e.Kind, Place: e.Place}}})
 }
 
 // suspects returns the suspects of a place that is not equal: the items to compare again, or the group.
@@ -221,13 +228,17 @@ func (c *comparison) isEqual(kind audit.Kind) bool {
 	if c.latestOwns && len(c.expected) > 1 {
 		return false // the join does not know which of the claims is the latest
 	}
-	owner := c.owner()
-	// two items require the place, and only one can have it
-	isContested := slices.ContainsFunc(c.expected,
-		func(e sideEntry) bool { return e.item != owner.item && !e.claimed })
-	isStored := slices.ContainsFunc(c.expected,
-		func(e sideEntry) bool { return e.item == owner.item && c.stores(e.digest) })
-	return isStored && !isContested
+	owner, isStored := c.owner(), false
+	for i := range c.expected {
+		e := &c.expected[i]
+		switch {
+		case e.item == owner.item:
+			isStored = isStored || c.stores(e.digest)
+		case !e.claimed: // two items require the place, and only one can have it
+			return false
+		}
+	}
+	return isStored
 }
 
 // stores reports whether a stored entry has the digest.

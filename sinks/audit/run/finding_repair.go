@@ -95,17 +95,7 @@ func (r *Repairer) Flush(ctx context.Context) error {
 	chains := relatedFindings(r.batch)
 	var failed atomic.Bool
 	failures := parallel.Each(len(chains), r.o.Concurrency, func(n int) error {
-		for _, i := range chains[n] {
-			if failed.Load() {
-				return nil
-			}
-			if err := r.repairFinding(ctx, &r.batch[i]); err != nil {
-				failed.Store(true)
-				return err
-			}
-			r.batch[i].done = true
-		}
-		return nil
+		return r.repairChain(ctx, chains[n], &failed)
 	})
 	err := cmp.Or(cmp.Or(failures...), context.Cause(ctx))
 	if err == nil {
@@ -118,6 +108,22 @@ func (r *Repairer) Flush(ctx context.Context) error {
 		}
 	}
 	return err
+}
+
+// repairChain repairs the findings with the given indexes in the batch, one after the other. It sets failed after an
+// error, and repairs nothing more once failed is set.
+func (r *Repairer) repairChain(ctx context.Context, chain []int, failed *atomic.Bool) error {
+	for _, i := range chain {
+		if failed.Load() {
+			return nil
+		}
+		if err := r.repairFinding(ctx, &r.batch[i]); err != nil {
+			failed.Store(true)
+			return err
+		}
+		r.batch[i].done = true
+	}
+	return nil
 }
 
 // readItems reads the items of the batch, and sets the item of each finding.
@@ -215,16 +221,17 @@ func (b *repairedFinding) isRelated(other *repairedFinding) bool {
 // findings of a chain are repaired one after the other. No item and no place of a sink is in two chains.
 func relatedFindings(batch []repairedFinding) (chains [][]int) {
 	for i := range batch {
-		related := []int{i}
-		chains = slices.DeleteFunc(chains, func(chain []int) bool {
-			isRelated := slices.ContainsFunc(chain, func(k int) bool { return batch[i].isRelated(&batch[k]) })
-			if isRelated {
-				related = append(related, chain...)
+		isRelated := func(k int) bool { return batch[i].isRelated(&batch[k]) }
+		joined, others := []int{i}, chains[:0] // i joins the chains that are related to it into one
+		for _, chain := range chains {
+			if slices.ContainsFunc(chain, isRelated) {
+				joined = append(joined, chain...)
+			} else {
+				others = append(others, chain)
 			}
-			return isRelated
-		})
-		slices.Sort(related)
-		chains = append(chains, related)
+		}
+		slices.Sort(joined)
+		chains = append(others, joined)
 	}
 	slices.SortFunc(chains, func(a, b []int) int { return a[0] - b[0] })
 	return chains

@@ -44,15 +44,3 @@ func (a *auditRun) compareNamedGroups(ctx context.Context, check *suspectCheck) 
 	}
 	return err
 }
-
-// isRepeated reports whether the group of a finding was already reported, because another named item counts in it, too.
-// It remembers the group. For a finding of another kind it returns false.
-func (a *auditRun) isRepeated(sink int, f *audit.Finding) bool {
-	if f.Kind != audit.Group {
-		return false
-	}
-	id := placeID{sink, f.Kind, f.Place}
-	repeated := a.differingGroups[id]
-	a.differingGroups[id] = true
-	return repeated
-}

@@ -39,15 +39,25 @@ func (g *gate) leave(halvings int, throttled bool) {
 	defer g.mu.Unlock()
 	g.running--
 	if throttled {
-		if halvings == g.halvings { // the limit was not halved since the repair began
-			g.limit, g.succeeded = max(1, g.limit/2), 0
-			g.halvings++
-		}
+		g.halve(halvings)
 	} else {
-		g.succeeded++
-		if g.limit < g.fullLimit && g.succeeded >= g.limit {
-			g.limit, g.succeeded = g.limit+1, 0
-		}
+		g.countSuccess()
 	}
 	g.freed.Broadcast()
+}
+
+// halve halves the limit, unless it was halved since halvings were counted. The caller holds g.mu.
+func (g *gate) halve(halvings int) {
+	if halvings == g.halvings {
+		g.limit, g.succeeded = max(1, g.limit/2), 0
+		g.halvings++
+	}
+}
+
+// countSuccess counts a repair without throttling, and raises the limit if that is due. The caller holds g.mu.
+func (g *gate) countSuccess() {
+	g.succeeded++
+	if g.limit < g.fullLimit && g.succeeded >= g.limit {
+		g.limit, g.succeeded = g.limit+1, 0
+	}
 }

@@ -31,15 +31,11 @@ func (a *auditRun) markStale(ctx context.Context, checks []suspectCheck) error {
 		return err
 	}
 	for _, key := range wrong {
-		var all []audit.Finding
+		var bySink [][]audit.Finding
 		for _, check := range byItem[key] {
-			all = append(all, check.findings...)
+			bySink = append(bySink, check.findings)
 		}
-		audit.MarkStale(all)
-		for _, check := range byItem[key] {
-			n := copy(check.findings, all)
-			all = all[n:]
-		}
+		audit.MarkStale(bySink...)
 	}
 	return nil
 }

@@ -32,9 +32,13 @@ func (c *suspectCheck) keepDifferences() {
 	c.findings = slices.DeleteFunc(c.findings, func(f audit.Finding) bool {
 		return f.Verdict == audit.Equal || f.Verdict == audit.Waiting
 	})
-	if c.item != "" {
-		return
+	if c.item == "" {
+		c.skipDifferences()
 	}
+}
+
+// skipDifferences makes the differences of a place Skipped, because its item is unknown.
+func (c *suspectCheck) skipDifferences() {
 	for i := range c.findings {
 		if f := &c.findings[i]; f.Verdict.Differs() {
 			f.Underlying, f.Verdict = f.Verdict, audit.Skipped
@@ -100,11 +104,8 @@ func (a *auditRun) findMoved(ctx context.Context, checks []suspectCheck) error {
 // reportCheck reports the findings of a check if they are settled. Otherwise it adds the suspect to next, so that the
 // next round compares it again. The last round reports all findings.
 func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
-	_, isDamaged := errors.AsType[*state.DamagedError](check.err)
-	if isDamaged || state.IsPermanent(check.err) { // other entries can still be read
-		check.findings = []audit.Finding{{Item: check.item, Verdict: audit.Skipped, Reason: check.err.Error()}}
-	} else if check.err != nil {
-		return fmt.Errorf("%s: %w", a.o.Sinks[check.sink].Name(), check.err)
+	if err := check.skipUnreadable(); err != nil {
+		return fmt.Errorf("%s: %w", a.o.Sinks[check.sink].Name(), err)
 	}
 	a.recheckedCount++
 	a.progress.Update(a.recheckedCount, a.work.Tally.Suspects)
@@ -119,9 +120,6 @@ func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
 	digest, err := check.digest()
 	if err != nil {
 		return err
-	}
-	if check.moved {
-		digest = movedDigest // equals no other digest, so the next round counts as the first of two equal rounds
 	}
 	isSettled := a.isSettled(check, digest)
 	isLastRound := a.work.Round >= a.o.MaxRounds
@@ -139,20 +137,36 @@ func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
 	return a.reportFindings(check.sink, check.findings)
 }
 
-// reportFindings reports the findings of a sink, except for those that repeat another one.
+// skipUnreadable replaces a permanent error of the check by a Skipped finding, because other entries can still be read.
+// It returns any other error.
+func (c *suspectCheck) skipUnreadable() error {
+	_, isDamaged := errors.AsType[*state.DamagedError](c.err)
+	if !isDamaged && !state.IsPermanent(c.err) {
+		return c.err
+	}
+	c.findings = []audit.Finding{{Item: c.item, Verdict: audit.Skipped, Reason: c.err.Error()}}
+	return nil
+}
+
+// reportFindings reports the findings of a sink. It reports a group once, although several named items count in it.
 func (a *auditRun) reportFindings(sink int, findings []audit.Finding) error {
 	for i := range findings {
-		if a.isRepeated(sink, &findings[i]) {
-			continue
+		f := &findings[i]
+		if f.Kind == audit.Group {
+			id := placeID{sink, f.Kind, f.Place}
+			if a.reportedGroups[id] {
+				continue
+			}
+			a.reportedGroups[id] = true
 		}
-		if err := a.reportFinding(sink, &findings[i]); err != nil {
+		if err := a.reportFinding(sink, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// movedDigest replaces the digest of the findings if the item changed while its places were read.
+// movedDigest equals no digest of findings.
 var movedDigest = [16]byte{1}
 
 // isSettled reports whether the suspect needs no other check. This is so if no other process writes, if the findings
@@ -191,8 +205,12 @@ func (a *auditRun) countSettled() {
 	}
 }
 
-// digest identifies the result of a check: the item, and the differences with their places and versions.
+// digest identifies the result of a check: the item, and the differences with their places and versions. If the item
+// changed meanwhile, digest returns movedDigest, so that the next round counts as the first of two equal rounds.
 func (c *suspectCheck) digest() ([16]byte, error) {
+	if c.moved {
+		return movedDigest, nil
+	}
 	b, err := json.Marshal(c.findings)
 	if err != nil {
 		return [16]byte{}, err

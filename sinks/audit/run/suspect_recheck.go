@@ -17,12 +17,26 @@ import (
 // itemsPerRead is the number of items that a recheck reads together.
 const itemsPerRead = 100
 
-// recheckRound compares the suspects that the previous round left open. In the first round these are the suspects of
-// the join. recheckRound returns false if there are none.
+// recheckSuspects compares the suspects in rounds, and begins the phase recheckGroups.
 //
 // Rounds continue until the findings of each suspect are settled. A difference is settled if two consecutive rounds
 // find the same item and the same places, with the same versions. Between two rounds, the audit waits until every
 // consumer has passed the end of the first of them.
+func (a *auditRun) recheckSuspects(ctx context.Context) error {
+	for {
+		foundSuspects, err := a.recheckRound(ctx)
+		if err != nil {
+			return err
+		}
+		if !foundSuspects {
+			a.work.Phase = recheckGroups
+			return a.saveProgress()
+		}
+	}
+}
+
+// recheckRound compares the suspects that the previous round left open. In the first round these are the suspects of
+// the join. recheckRound returns false if there are none.
 func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err error) {
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
 	if err != nil {
@@ -38,21 +52,9 @@ func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err er
 		return false, errors.Join(open.remove(), next.remove())
 	}
 
-	if a.work.Round > 0 && a.work.File == 0 {
-		if err := a.o.WaitForConsumers(ctx, a.work.LastRoundEnd); err != nil {
-			return false, err
-		}
+	if err := a.recheckFiles(ctx, open, next); err != nil {
+		return false, err
 	}
-	for a.work.File < spoolFiles {
-		if err := a.recheckFile(ctx, open, next); err != nil {
-			return false, err
-		}
-		a.work.File++
-		if err := a.checkpointIfDue(next, &a.work.Next); err != nil {
-			return false, err
-		}
-	}
-
 	lengths, err := next.flush()
 	if err != nil {
 		return false, err
@@ -60,6 +62,26 @@ func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err er
 	a.work.Open, a.work.Next, a.work.File, a.work.LastRoundEnd = lengths, nil, 0, time.Now()
 	a.work.Round++
 	return true, errors.Join(a.saveProgress(), open.remove())
+}
+
+// recheckFiles compares the suspects of the files from work.File on. Before the first file of a later round, it waits
+// for the consumers.
+func (a *auditRun) recheckFiles(ctx context.Context, open, next *spool) error {
+	if a.work.Round > 0 && a.work.File == 0 {
+		if err := a.o.WaitForConsumers(ctx, a.work.LastRoundEnd); err != nil {
+			return err
+		}
+	}
+	for a.work.File < spoolFiles {
+		if err := a.recheckFile(ctx, open, next); err != nil {
+			return err
+		}
+		a.work.File++
+		if err := a.checkpointIfDue(next, &a.work.Next); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // suspectID identifies suspects that are compared together.
