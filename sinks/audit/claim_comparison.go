@@ -23,7 +23,7 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 		return nil, err
 	}
 	guard := guards[0]
-	findings := []Finding{s.compareGuard(c, guard, rows)}
+	findings := []Finding{s.compareGuard(c, guard, rows)} // claims and owners follow, and then rows
 
 	rows = s.withRow(c, rows, guard.Row)
 	if len(rows) == 0 {
@@ -38,9 +38,9 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 		return nil, err
 	}
 	for i := range rows {
-		f, rc := &rowFindings[i], claims[i]
+		f := &rowFindings[i]
 		f.Guard = guard.Version
-		if rc != nil {
+		if rc := claims[i]; rc != nil {
 			f.Revision = rc.Revision
 			s.adjustToClaims(c, f, rc)
 			findings = append(findings, s.compareClaimAndOwner(c, &rows[i], rc, guard.Version)...)
@@ -55,24 +55,24 @@ func (s *rowSink) compareGuardAndClaims(ctx context.Context, c *record.Change, r
 func (s *rowSink) readClaims(ctx context.Context, items view.ItemStore, rows []state.Row) ([]*view.RowClaims, error) {
 	claims := make([]*view.RowClaims, len(rows))
 	read, err := items.RowClaims(ctx, s.target, rows)
-	if err == nil {
-		for i := range read {
-			claims[i] = &read[i]
+	_, hasOtherOutput := errors.AsType[*state.LostError](err)
+	switch {
+	case hasOtherOutput && len(rows) == 1:
+		return claims, nil
+	case hasOtherOutput: // each row is read alone, because the error does not name the row
+		for i := range rows {
+			one, err := s.readClaims(ctx, items, rows[i:i+1])
+			if err != nil {
+				return nil, err
+			}
+			claims[i] = one[0]
 		}
 		return claims, nil
-	}
-	if _, isOfOtherOutput := errors.AsType[*state.LostError](err); !isOfOtherOutput {
+	case err != nil:
 		return nil, err
 	}
-	if len(rows) == 1 {
-		return claims, nil
-	}
-	for i := range rows { // one of the rows belongs to another output: each row is read alone
-		one, err := s.readClaims(ctx, items, rows[i:i+1])
-		if err != nil {
-			return nil, err
-		}
-		claims[i] = one[0]
+	for i := range read {
+		claims[i] = &read[i]
 	}
 	return claims, nil
 }
@@ -145,12 +145,11 @@ func (s *rowSink) adjustToClaims(c *record.Change, f *Finding, rc *view.RowClaim
 		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItemText(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
 	first := s.firstClaim(rc)
-	if first.Source == "" || first.Source == c.Key || s.isFirstOnceMade(c.Key, rc, first) {
+	isOfOtherItem := first.Source != "" && first.Source != c.Key
+	if !isOfOtherItem || s.isFirstOnceMade(c.Key, rc, first) {
 		return
 	}
-
-	// the row should belong to the item of first
-	switch {
+	switch { // the row should belong to the other item
 	case f.Owner == first.Source:
 		f.Verdict = Waiting
 	case f.Owner == "" && f.Verdict != Missing:
@@ -212,13 +211,12 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 // comes first. If the item's own claim is missing, compareClaim reports that, and compareOwner does not also report the
 // owner.
 func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
-	f := Finding{Kind: Owner, Place: string(p.row), PlaceText: p.keyText, Guard: guard, Revision: rc.Revision,
-		Verdict: Equal, FoundText: "no owner that claims the row"}
 	owner, first := rc.Owner.Source, s.firstClaim(rc).Source
+	f := Finding{Kind: Owner, Place: string(p.row), PlaceText: p.keyText, Guard: guard, Revision: rc.Revision,
+		Expected: p.expected && first == c.Key, FoundText: "no owner that claims the row"}
 	if owner != "" {
 		f.FoundText = "the item " + s.otherItemText(c, owner) + " has the row"
 	}
-	f.Expected = p.expected && first == c.Key
 
 	isStoredWithoutClaims := rc.Revision != "" && first == ""
 	switch {

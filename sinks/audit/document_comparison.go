@@ -146,7 +146,10 @@ func (s *documentSink) storedDocuments(
 
 // foreignBirthOf describes the birth in a document if another output of the sink wrote the document. Otherwise it
 // returns "". A birth is the recorded identity of an output.
-func (s *documentSink) foreignBirthOf(doc []byte) string {
+func (s *documentSink) foreignBirthOf(doc []byte) string { return s.foreignBirth(birthOf(doc)) }
+
+// birthOf returns the birth in a document; "" if it has none.
+func birthOf(doc []byte) string {
 	c := jsoncursor.New(doc)
 	for name := range c.Members() {
 		if string(name) != reservedField {
@@ -154,12 +157,12 @@ func (s *documentSink) foreignBirthOf(doc []byte) string {
 		}
 		for field := range c.Members() {
 			if string(field) == "birth" {
-				return s.foreignBirth(string(c.Text()))
+				return string(c.Text())
 			}
 		}
 		break
 	}
-	return s.foreignBirth("") // the document has no birth
+	return ""
 }
 
 // comparedDocument is a document to compare, with its planned contents.
@@ -212,19 +215,10 @@ func (s *documentSink) plannedDocuments(c *record.Change) ([]comparedDocument, e
 	if c == nil {
 		return nil, nil
 	}
-	// maskedOps[i] is ops[i] with masked texts. If the masked plan fails, the mask hides the id itself.
-	var ops, maskedOps []pipeline.Op
-	if !c.Removed() {
-		var err error
-		if ops, err = s.planner.ops(c); err != nil {
-			return nil, err
-		}
-		maskedOps, _ = s.maskedPlanner.ops(c)
+	ops, maskedOps, err := s.documentOps(c)
+	if err != nil {
+		return nil, err
 	}
-	if len(ops) == 0 { // the item has no place in the sink
-		ops, maskedOps = s.planner.removalOps(c), s.maskedPlanner.removalOps(c)
-	}
-
 	var docs []comparedDocument
 	for i, op := range ops {
 		m, ok := op.(*search.Mutation)
@@ -233,7 +227,7 @@ func (s *documentSink) plannedDocuments(c *record.Change) ([]comparedDocument, e
 		}
 		d := comparedDocument{index: m.Index, routing: m.Routing, id: m.ID, placeText: m.Index + "/" + s.mask.Text(m.ID),
 			expected: !m.Tombstone, doc: m.Doc}
-		if i < len(maskedOps) {
+		if i < len(maskedOps) { // otherwise the masked plan failed, and the whole id is masked
 			if masked, ok := maskedOps[i].(*search.Mutation); ok {
 				d.placeText = masked.Index + "/" + masked.ID
 			}
@@ -241,6 +235,21 @@ func (s *documentSink) plannedDocuments(c *record.Change) ([]comparedDocument, e
 		docs = append(docs, d)
 	}
 	return docs, nil
+}
+
+// documentOps returns the planned ops of an item, or those of its removal if the item has no place in the sink.
+// maskedOps are the same ops with masked texts. There are none if the masked plan fails.
+func (s *documentSink) documentOps(c *record.Change) (ops, maskedOps []pipeline.Op, err error) {
+	if !c.Removed() {
+		if ops, err = s.planner.ops(c); err != nil {
+			return nil, nil, err
+		}
+		maskedOps, _ = s.maskedPlanner.ops(c)
+	}
+	if len(ops) == 0 {
+		ops, maskedOps = s.planner.removalOps(c), s.maskedPlanner.removalOps(c)
+	}
+	return ops, maskedOps, nil
 }
 
 // readStored reads what is stored at the place of a document.

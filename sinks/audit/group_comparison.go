@@ -243,9 +243,9 @@ func (s *groupSink) sumAndCompareGroups(
 		isRewritten := before[i].Revision != after[i].Revision
 		if isRewritten || d.groupDigest(&before[i], "") != d.groupDigest(&after[i], "") {
 			g.finding.Verdict, g.finding.FoundText = Busy, "the group changed while its contributions were read"
-			continue
+		} else {
+			s.compareGroup(g)
 		}
-		s.compareGroup(g)
 	}
 	return groups, nil
 }

@@ -47,20 +47,19 @@ func LastState(c record.Change) ItemState {
 // the newest change of the item in the sink; zero if the sink has none.
 func (k *ItemState) MayLack(newest record.Version) bool {
 	version := k.Change.Version
+	hasHigherNumber := record.CompareSequence(newest.Sequence(), version.Sequence()) > 0
+	isStreamUnknown := version.Epoch() == 0
 	switch {
 	case newest.IsZero() || k.Evidence == TableRead:
 		return false
 	case k.Evidence == NoEvidence:
 		return true
-	}
-	hasHigherNumber := record.CompareSequence(newest.Sequence(), version.Sequence()) > 0
-	isStreamUnknown := version.Epoch() == 0
-	if isStreamUnknown {
+	case isStreamUnknown:
 		return hasHigherNumber
+	case k.Evidence == TableSnapshot && hasHigherNumber:
+		return true // every change of a stream, even of an earlier one, has a higher number than an item of a snapshot
 	}
-	// Every change of a stream, even of an earlier one, has a higher number than an item of a snapshot.
-	mayFollowSnapshot := k.Evidence == TableSnapshot && hasHigherNumber
-	return mayFollowSnapshot || newest.Compare(version) > 0
+	return newest.Compare(version) > 0
 }
 
 // change returns the item as a change; nil if the item is unknown.

@@ -23,11 +23,11 @@ func (b *base) Note(c *record.Change) string {
 		return ""
 	}
 	note := noPlaceText(&x.Routes[0], c)
-	findsOldPlaces := len(b.planner.removalOps(c)) > 0 // otherwise only an image of the item shows where it was
-	switch {
-	case findsOldPlaces:
+	if findsOldPlaces := len(b.planner.removalOps(c)) > 0; findsOldPlaces {
 		return note
-	case note == "": // the row's key depends on the item, and no guard has the old key
+	}
+	// The key of the row or document depends on the item, so only an image shows where the item was.
+	if note == "" {
 		return "other places, where it was before, are not searched: what is stale there is not found"
 	}
 	return note + "; where it may have been, no image tells"

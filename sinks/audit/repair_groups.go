@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/internal/parallel"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -84,30 +85,38 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 	outcomes := make([]Outcome, len(fs))
 	var differing []int // indexes of the groups to repair
 	for i := range groups {
-		switch present := &groups[i].finding; {
-		case present.Verdict == Skipped:
-			outcomes[i] = Outcome{Result: Refused, Reason: present.Reason}
-		case present.Verdict == Equal: // also if an interrupted repair created the group, and so gave it a version
-			outcomes[i] = Outcome{Result: AlreadyEqual}
-		case present.Verdict == Busy || present.Version != fs[i].Version:
-			outcomes[i] = Outcome{Result: ChangedMeanwhile}
-		default:
+		if outcomes[i] = unrepairedGroup(&groups[i].finding, fs[i].Version); outcomes[i].Result == "" {
 			differing = append(differing, i)
 		}
 	}
 
 	var failed atomic.Bool
-	failures := parallel.Each(len(differing), s.groupConcurrency, func(n int) (err error) {
+	failures := parallel.Each(len(differing), s.groupConcurrency, func(n int) error {
 		if failed.Load() {
 			return nil
 		}
 		i := differing[n]
+		var err error
 		if outcomes[i], err = s.repairGroup(ctx, l, repairer, &groups[i]); err != nil {
 			failed.Store(true)
 		}
 		return err
 	})
 	return outcomes, errors.Join(failures...)
+}
+
+// unrepairedGroup returns the outcome of a group that is not repaired. Its Result is "" if the group is to be repaired.
+// version is the version of the group at the audit.
+func unrepairedGroup(present *Finding, version record.Version) Outcome {
+	switch {
+	case present.Verdict == Skipped:
+		return Outcome{Result: Refused, Reason: present.Reason}
+	case present.Verdict == Equal: // also if an interrupted repair created the group, and so gave it a version
+		return Outcome{Result: AlreadyEqual}
+	case present.Verdict == Busy || present.Version != version:
+		return Outcome{Result: ChangedMeanwhile}
+	}
+	return Outcome{}
 }
 
 // defaultGroupConcurrency is the default number of groups that are repaired concurrently.

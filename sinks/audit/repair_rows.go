@@ -93,9 +93,9 @@ func (s *rowSink) rowMutation(c *record.Change, p *plannedRow, stored *view.Stor
 	m = view.Mutation{Source: stored.Source, Version: stored.Version, Tombstone: !p.expected}
 	if c != nil {
 		m.Source = c.Key
-	}
-	if c != nil && !stored.Exists {
-		m.Version = c.Version
+		if !stored.Exists {
+			m.Version = c.Version
+		}
 	}
 	if p.expected {
 		m.Attributes = s.keepUnstableColumns(p.columns, stored.Item.Get)

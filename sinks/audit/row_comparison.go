@@ -190,11 +190,12 @@ func (s *rowSink) Compare(ctx context.Context, known *ItemState, places []Entry)
 		guarded = guarded || s.isGuarded(c, place.Kind)
 		rows = s.withRow(c, rows, rowOf(place))
 	}
-	compare := s.compareRows
+	var findings []Finding
 	if guarded {
-		compare = s.compareGuardAndClaims
+		findings, err = s.compareGuardAndClaims(ctx, c, rows)
+	} else {
+		findings, err = s.compareRows(ctx, c, rows)
 	}
-	findings, err := compare(ctx, c, rows)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
@@ -306,42 +307,43 @@ func (s *rowSink) withRow(c *record.Change, rows []plannedRow, key state.Row) []
 
 // compareRow compares a stored row with the planned row.
 func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow) Finding {
-	f := Finding{Kind: Row, Place: string(p.row), PlaceText: p.keyText, Expected: p.expected, Version: st.Version,
-		Verdict: Equal, FoundText: "nothing"}
 	isLive := st.Exists && !st.Tombstone
 	isForeign := st.Exists && !s.isOwn(st)
-	belongsToOtherItem := st.Exists && c != nil && st.Source != c.Key
-	f.hasOtherVersion = isForeign || belongsToOtherItem
+	isOfOtherItem := st.Exists && c != nil && st.Source != c.Key
+	f := Finding{Kind: Row, Place: string(p.row), PlaceText: p.keyText, Expected: p.expected, Version: st.Version,
+		Verdict: Equal, hasOtherVersion: isForeign || isOfOtherItem}
 	switch {
 	case isForeign && p.expected:
-		f.Verdict, f.FoundText = Wrong, fmt.Sprintf("a row of %s of the pipeline %s",
-			cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
+		f.FoundText = fmt.Sprintf("a row of %s of the pipeline %s", cmp.Or(st.View, "nothing that tablewake wrote"),
+			cmp.Or(st.Pipeline, "none"))
 	case isForeign && isLive:
 		f.FoundText = "a row of another sink"
+	case !st.Exists:
+		f.FoundText = "nothing"
 	case !isLive:
-		if st.Exists {
-			f.FoundText = "a tombstone"
-		}
-		if p.expected {
-			f.Verdict = Missing
-		}
-	case belongsToOtherItem:
+		f.FoundText = "a tombstone"
+	case isOfOtherItem:
 		f.FoundText, f.Owner = "a row of the item "+s.otherItemText(c, st.Source), st.Source
-		if p.expected {
-			f.Verdict = Wrong
-		}
-	case p.expected:
+	case !p.expected && c != nil:
+		f.FoundText = "a row of this item"
+	default:
 		f.FoundText = "a row"
+	}
+
+	isOfItem := isLive && !isForeign && !isOfOtherItem // or the item is unknown
+	switch {
+	case isOfItem && p.expected:
 		names := s.differingAttributes(st.Item, p.columns)
 		if s.foreignBirth(st.Birth) != "" {
 			names = append(names, reservedField)
 		}
 		f.setDifferences(names, st.DifferingCopy)
-	default:
-		f.Verdict, f.FoundText = Extra, "a row"
-		if c != nil {
-			f.FoundText = "a row of this item"
-		}
+	case isOfItem:
+		f.Verdict = Extra
+	case p.expected && (isLive || isForeign):
+		f.Verdict = Wrong
+	case p.expected:
+		f.Verdict = Missing
 	}
 	return f
 }
