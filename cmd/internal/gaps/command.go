@@ -85,21 +85,20 @@ func (c *command) openStores(ctx context.Context) (err error) {
 		return err
 	}
 
-	// A list that needs only files opens no store, because a store would lock its folder.
-	usesFiles := c.leaseFile != "" && (!c.Live || c.cfg.State == nil)
-	if usesFiles && !c.repair {
-		return nil
+	hasOnlyFiles := c.leaseFile != "" && (!c.Live || c.cfg.State == nil)
+	if hasOnlyFiles && !c.repair {
+		return nil // a store would lock its folder, and the list needs none
 	}
 	if c.stores, err = c.OpenExisting(ctx, c.cfg, c.streams.Err); err != nil {
 		return err
 	}
 	c.OnClose(c.stores.Close)
 
-	switch {
-	case c.leaseFile == "":
+	if c.leaseFile == "" { // the state has the gaps
 		c.store, err = c.stores.State(ctx, c.cfg)
 		return err
-	case c.ReadOnly:
+	}
+	if c.ReadOnly {
 		return nil
 	}
 	table, err := leasesfile.Open(c.leaseFile, c.cfg.Name)

@@ -74,26 +74,30 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 	}
 	owned := owner.ownedGaps()
 	r.RepairedByOthers = len(j.Gaps) - len(owned)
-	if len(owned) == 0 {
-		err := j.repairLeftOut(ctx, &r)
-		return r, err
+	if len(owned) > 0 {
+		err = j.repairOwned(ctx, owner, owned, &r)
+	} else {
+		err = j.repairLeftOut(ctx, &r)
 	}
+	return r, err
+}
 
-	repair, err := j.repairOwned(ctx, owner, owned)
+// repairOwned repairs the sinks after owned gaps, stores the result with the gaps, and ends the ownership.
+func (j *Job) repairOwned(ctx context.Context, owner *ownership, gaps []state.NotedGap, r *Result) error {
+	repair, err := j.repairAsOwner(ctx, owner, gaps)
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer stop()
 	if err != nil {
-		_, releaseErr := owner.release(ending)
-		return r, errors.Join(err, releaseErr)
+		return errors.Join(err, owner.release(ending))
 	}
 	merge := func(stored state.GapRepair) state.GapRepair { return j.mergeRepairs(stored, repair) }
 	r.Gaps, err = owner.finish(ending, merge)
-	r.Grew = len(owned) - r.Gaps
-	j.setRepair(&r, repair)
-	if err == nil {
-		err = j.clearLeftOut(ending, &r)
+	r.Grew = len(gaps) - r.Gaps
+	j.setRepair(r, repair)
+	if err != nil {
+		return err
 	}
-	return r, err
+	return j.clearLeftOut(ending, r)
 }
 
 // repairLeftOut repairs the outputs of left-out sinks, if this process owns no gap.
@@ -109,9 +113,9 @@ func (j *Job) repairLeftOut(ctx context.Context, r *Result) error {
 	return j.clearLeftOut(ctx, r)
 }
 
-// repairOwned repairs the candidates of owned gaps, and renews the ownership meanwhile. It returns errNotOwner if the
+// repairAsOwner repairs the candidates of owned gaps, and renews the ownership meanwhile. It returns errNotOwner if the
 // ownership of all gaps was lost.
-func (j *Job) repairOwned(ctx context.Context, owner *ownership, gaps []state.NotedGap) (state.GapRepair, error) {
+func (j *Job) repairAsOwner(ctx context.Context, owner *ownership, gaps []state.NotedGap) (state.GapRepair, error) {
 	j.Audit.OnProgress(owner.step.update)
 	working, cancel := context.WithCancelCause(ctx)
 	var renewal sync.WaitGroup
@@ -310,8 +314,11 @@ func subjectOf(gaps []state.NotedGap, leftOut []state.Birth, how string, exports
 func NotRepairable(cfg *config.Config, gaps []state.NotedGap, incomplete []state.Birth) (parts []string) {
 	for _, s := range cfg.Sinks {
 		isOfSink := func(b state.Birth) bool { return b.Sink == s.Name }
+		missesChanges := len(gaps) > 0 || slices.ContainsFunc(incomplete, isOfSink)
+		if !missesChanges {
+			continue
+		}
 		switch {
-		case len(gaps) == 0 && !slices.ContainsFunc(incomplete, isOfSink):
 		case s.Notify != nil:
 			parts = append(parts, s.Name+": the events of the lost changes are not published")
 		case s.Archive != nil:

@@ -55,9 +55,11 @@ func CheckNotTooEarly(gaps []state.NotedGap, leftOut []state.Birth, maxDelay tim
 // yet, and may be lost, too. The error names a command that has the given flags.
 func CheckStopped(gaps []state.NotedGap, snapshot leases.Snapshot, flags string) error {
 	for _, g := range gaps {
-		reason := shardStopReason(g.Shard, snapshot)
-		if g.Shard == "" { // a gap between two streams
+		var reason string
+		if isBetweenStreams := g.Shard == ""; isBetweenStreams {
 			reason = streamStopReason(g.StreamARN, snapshot)
+		} else {
+			reason = shardStopReason(g.Shard, snapshot)
 		}
 		if reason != "" {
 			shard := cmp.Or(g.Shard, "SHARD")

@@ -60,7 +60,8 @@ func (c *command) selectLeftOut(leftOut []state.Birth, openGaps []state.NotedGap
 		leftOut = slices.DeleteFunc(slices.Clone(leftOut),
 			func(b state.Birth) bool { return !slices.Contains(c.sinks, b.Sink) })
 	}
-	if len(leftOut) == 0 || !c.LambdaReads(c.cfg) || c.function.IsGiven() {
+	canProve := !c.LambdaReads(c.cfg) || c.function.IsGiven()
+	if len(leftOut) == 0 || canProve {
 		return leftOut, nil
 	}
 	const how = "name the Lambda functions with --function, to see since when they have this file; or say so with --deployed-since TIME"

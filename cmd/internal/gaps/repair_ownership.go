@@ -73,8 +73,7 @@ func takeOwnership(
 		if err != nil {
 			ending, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 			defer stop()
-			_, releaseErr := o.release(ending)
-			return nil, errors.Join(err, releaseErr)
+			return nil, errors.Join(err, o.release(ending))
 		}
 		if ok {
 			o.gaps = append(o.gaps, owned)
@@ -83,24 +82,19 @@ func takeOwnership(
 	return o, nil
 }
 
-// storeRepair stores a repair of this process, and returns the stored gap. It returns false if the gap grew, or if
-// another process owns its repair.
+// storeRepair stores a repair of this process, and returns the gap with the stored repair. owned is false, and nothing
+// is stored, if the gap grew, or if another process owns its repair.
 func (o *ownership) storeRepair(
 	ctx context.Context, g state.NotedGap, r state.GapRepair,
-) (state.NotedGap, bool, error) {
-	r.At, r.Version = time.Now().UTC(), g.Repair.Version
-	r.Owner, r.Expires = "", time.Time{}
-	r.Done, r.Total, r.Since = 0, 0, time.Time{}
-	if r.Stage == state.GapRepairing {
-		r.Owner, r.Expires = cmp.Or(o.owner, o.runID), r.At.Add(o.duration)
-		o.step.copyTo(&r)
-	}
+) (_ state.NotedGap, owned bool, err error) {
+	o.setProgress(&r)
+	r.Version = g.Repair.Version
 	for {
-		stored, err := o.store.SetGapRepair(ctx, g.Gap, r)
+		isStored, err := o.store.SetGapRepair(ctx, g.Gap, r)
 		if err != nil {
 			return g, false, err
 		}
-		if stored {
+		if isStored {
 			r.Version++ // SetGapRepair stores the next version
 			g.Repair = r
 			return g, true, nil
@@ -117,6 +111,18 @@ func (o *ownership) storeRepair(
 			return g, false, nil
 		}
 		g, r.Version = current, current.Repair.Version
+	}
+}
+
+// setProgress sets the present time in a repair. If the repair is going on, it also sets the owner and the progress;
+// otherwise it clears them.
+func (o *ownership) setProgress(r *state.GapRepair) {
+	r.At = time.Now().UTC()
+	r.Owner, r.Expires = "", time.Time{}
+	r.Done, r.Total, r.Since = 0, 0, time.Time{}
+	if r.Stage == state.GapRepairing {
+		r.Owner, r.Expires = cmp.Or(o.owner, o.runID), r.At.Add(o.duration)
+		o.step.copyTo(r)
 	}
 }
 
@@ -170,13 +176,13 @@ func (o *ownership) ownedGaps() []state.NotedGap {
 	return slices.Clone(o.gaps)
 }
 
-// release ends the ownership without a result, so that another repair of the gaps can begin at once. It returns the
-// number of released gaps.
-func (o *ownership) release(ctx context.Context) (int, error) {
-	return o.finish(ctx, func(stored state.GapRepair) state.GapRepair {
+// release ends the ownership without a result, so that another repair of the gaps can begin at once.
+func (o *ownership) release(ctx context.Context) error {
+	_, err := o.finish(ctx, func(stored state.GapRepair) state.GapRepair {
 		stored.Stage, stored.Run = state.GapOpen, ""
 		return stored
 	})
+	return err
 }
 
 // finish ends the ownership. For each gap it calls result with the stored repair, and stores the repair that result
