@@ -65,19 +65,19 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 	if err := j.selectItems(o, selection); err != nil {
 		return err
 	}
-	if j.o.export != "" {
-		if o.Items, err = j.openExport(ctx, j.o.export, table.Decoder, fullExport); err != nil {
-			return err
-		}
-		tableARN := o.Items.Info().TableARN
-		if tableARN != "" && tableARN != table.ARN {
-			return cli.Usagef("the export is of the table %s, and %s reads %s", tableARN, j.cfg.File, table.ARN)
-		}
-		return nil
+	if j.o.export == "" {
+		o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, selection,
+			records.RetryPrinter(j.streams.Err, "a request of the scan"))
+		return err
 	}
-	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, selection,
-		records.RetryPrinter(j.streams.Err, "a request of the scan"))
-	return err
+	if o.Items, err = j.openExport(ctx, j.o.export, table.Decoder, fullExport); err != nil {
+		return err
+	}
+	tableARN := o.Items.Info().TableARN
+	if tableARN != "" && tableARN != table.ARN {
+		return cli.Usagef("the export is of the table %s, and %s reads %s", tableARN, j.cfg.File, table.ARN)
+	}
+	return nil
 }
 
 // selectItems makes the audit include only the items of a selection; nil selects all. An item for which --filter fails
@@ -216,16 +216,11 @@ func (j *job) checkExportTime(ctx context.Context, at time.Time, hasRecords bool
 		return err
 	}
 	for _, s := range j.sinks {
-		spec, _ := j.cfg.Sink(s.Name())
-		birth, _, err := state.FindBirth(ctx, store, s.Name(), sinks.Target(spec))
+		filledAsOf, err := j.filledAsOf(ctx, store, s.Name())
 		if err != nil {
 			return err
 		}
-		filledAsOf, err := sinks.FilledAsOf(ctx, store, birth)
-		if err != nil {
-			return err
-		}
-		if !at.Before(filledAsOf) {
+		if mayBeNewer := at.Before(filledAsOf); !mayBeNewer {
 			continue
 		}
 		text := fmt.Sprintf("the export %s has the items as of %s, and a backfill has filled the sink %s with items as of %s "+
@@ -237,6 +232,16 @@ func (j *job) checkExportTime(ctx context.Context, at time.Time, hasRecords bool
 		fmt.Fprintf(j.streams.Err, cli.Warning+"%s: the records must have all changes since the export\n", text)
 	}
 	return nil
+}
+
+// filledAsOf returns the time of the oldest items that a backfill may have brought to a sink; zero if there is none.
+func (j *job) filledAsOf(ctx context.Context, store state.Store, sink string) (time.Time, error) {
+	spec, _ := j.cfg.Sink(sink)
+	birth, _, err := state.FindBirth(ctx, store, sink, sinks.Target(spec))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return sinks.FilledAsOf(ctx, store, birth)
 }
 
 // readPages calls do with the decoded pages of r. If reading r fails, do still gets the records before the error.

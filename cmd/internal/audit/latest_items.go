@@ -196,36 +196,35 @@ func (l *latestItems) Read(ctx context.Context, keys []item.Key) ([]run.Item, er
 func (l *latestItems) readItem(ctx context.Context, key item.Key) (found run.Item, err error) {
 	var b []byte
 	err = l.db.QueryRowContext(ctx, `SELECT record FROM items WHERE key = ?`, string(key)).Scan(&b)
-	hasNoRecord := errors.Is(err, sql.ErrNoRows)
-	if err != nil && !hasNoRecord {
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return l.itemWithoutRecord(key), nil
+	case err != nil:
 		return run.Item{}, err
 	}
-	errorText, isUndecodable := strings.CutPrefix(string(b), undecodablePrefix)
-	switch {
-	case hasNoRecord && l.hasUnknownKey:
-		found.Err = errors.New("no record of it can be decoded, and of some records not even the key can be")
-	case hasNoRecord:
-		found.ItemState, found.Err = l.stateWithoutRecord(key)
-	case isUndecodable:
-		found.Err = errors.New(errorText)
-	default:
-		found.ItemState, err = l.lastState(b)
-		return found, err
+	if errorText, isUndecodable := strings.CutPrefix(string(b), undecodablePrefix); isUndecodable {
+		return run.Item{Err: errors.New(errorText)}, nil
 	}
-	return found, nil
+	found.ItemState, err = l.lastState(b)
+	return found, err
 }
 
-// stateWithoutRecord returns the state of an item that has no records: a REMOVE, with made-up names for the key
-// attributes. If a snapshot of the table was added, it is the evidence: it does not have the item.
-func (l *latestItems) stateWithoutRecord(k item.Key) (audit.ItemState, error) {
+// itemWithoutRecord returns an item that has no records as a REMOVE, with made-up names for the key attributes. If a
+// snapshot of the table was added, it is the evidence: it does not have the item.
+func (l *latestItems) itemWithoutRecord(k item.Key) (found run.Item) {
+	if l.hasUnknownKey {
+		found.Err = errors.New("no record of it can be decoded, and of some records not even the key can be")
+		return found
+	}
 	keys, err := itemkey.Nameless(k)
 	if err != nil {
-		return audit.ItemState{}, fmt.Errorf("it is stored under a key that no table has: %w", err)
+		found.Err = fmt.Errorf("it is stored under a key that no table has: %w", err)
+		return found
 	}
-	removal, err := itemkey.Change(l.decoder, "REMOVE", record.KeysOnly, keys, item.Image{})
-	evidence := audit.NoEvidence
+	found.Change, found.Err = itemkey.Change(l.decoder, "REMOVE", record.KeysOnly, keys, item.Image{})
+	found.Evidence = audit.NoEvidence
 	if l.hasSnapshot {
-		evidence = audit.TableSnapshot
+		found.Evidence = audit.TableSnapshot
 	}
-	return audit.ItemState{Change: removal, Evidence: evidence}, err
+	return found
 }
