@@ -144,13 +144,12 @@ func (o *athenaOptions) describe(cfg *config.Config, s config.Sink) (athena.Arch
 		return a, fmt.Errorf(
 			"%s:%d: sinks.%s: its lines are records of Kinesis, which hold a change in base64: Athena reads none of it. Set archive.format: parquet, or archive.images: plain_json, for an archive of another name", cfg.File, s.Line, s.Name)
 	}
-	switch {
-	case o.location != "":
-	case c.Bucket != "":
-		a.Location = "s3://" + c.Bucket + "/" + c.Prefix
-	default:
+	if o.location == "" && c.Bucket == "" {
 		return a, cli.Usagef("%s:%d: sinks.%s names no bucket: say where its objects are with --location", cfg.File, s.Line,
 			s.Name)
+	}
+	if o.location == "" {
+		a.Location = "s3://" + c.Bucket + "/" + c.Prefix
 	}
 	for _, t := range cfg.Source.Tables {
 		a.Tables = append(a.Tables, t.Name)

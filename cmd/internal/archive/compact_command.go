@@ -96,10 +96,9 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 func (o *compactOptions) openArchive(
 	ctx context.Context, location string,
 ) (_ archive.Remover, prefix string, release func() error, err error) {
-	release = func() error { return nil }
 	if target.IsS3(location) {
 		store, prefix, err := target.OpenS3(ctx, location, target.S3Options{StorageClass: o.class, KMSKey: o.key})
-		return store, prefix, release, err
+		return store, prefix, releaseNothing, err
 	}
 	path, err := filepath.Abs(location)
 	if err != nil {
@@ -108,14 +107,8 @@ func (o *compactOptions) openArchive(
 	if _, err := os.Stat(path); err != nil {
 		return nil, "", nil, err
 	}
-	folder := filepath.Dir(filepath.Dir(path))
-	hasArchivePath := filepath.Dir(path) == local.Dir(folder).Archives()
-	if hasArchivePath && target.CheckLocalFolder(folder) == nil {
-		opened, err := local.Open(folder)
-		if err != nil {
-			return nil, "", nil, err
-		}
-		release = opened.Close
+	if release, err = lockLocalFolder(path); err != nil {
+		return nil, "", nil, err
 	}
 	store, err := archivedir.New(archivedir.Options{Dir: path})
 	if err != nil {
@@ -123,6 +116,23 @@ func (o *compactOptions) openArchive(
 	}
 	return store, "", release, nil
 }
+
+// lockLocalFolder locks the --local folder that has the archive at path. release unlocks it. It locks nothing if the
+// archive is not in a --local folder.
+func lockLocalFolder(path string) (release func() error, err error) {
+	folder := filepath.Dir(filepath.Dir(path))
+	hasArchivePath := filepath.Dir(path) == local.Dir(folder).Archives()
+	if !hasArchivePath || target.CheckLocalFolder(folder) != nil {
+		return releaseNothing, nil
+	}
+	opened, err := local.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	return opened.Close, nil
+}
+
+func releaseNothing() error { return nil }
 
 // compacted is the output of `compact -o json`.
 type compacted struct {
