@@ -115,14 +115,18 @@ func (c *costs) setAdvice() {
 					filter, cli.Thousands(int64(saved)), saved*readPrice.Dollars/float64(c.Changes)*1e6))
 		}
 		if s.OtherTombstones > 0 && s.OtherTombstones != s.WriteUnits {
-			kind, otherKind := "apart", "in_place"
-			if s.inPlace {
-				kind, otherKind = otherKind, kind
-			}
-			s.Advice = append(s.Advice,
-				fmt.Sprintf(
-					"%s write units with tombstones: %s, %s with tombstones: %s; readers of tombstones: in_place leave them out",
-					cli.Thousands(int64(s.WriteUnits)), kind, cli.Thousands(int64(s.OtherTombstones)), otherKind))
+			s.Advice = append(s.Advice, s.tombstoneAdvice())
 		}
 	}
+}
+
+// tombstoneAdvice compares the write units of the sink with those of the other kind of tombstones.
+func (s *sinkCost) tombstoneAdvice() string {
+	kind, otherKind := "apart", "in_place"
+	if s.inPlace {
+		kind, otherKind = otherKind, kind
+	}
+	return fmt.Sprintf(
+		"%s write units with tombstones: %s, %s with tombstones: %s; readers of tombstones: in_place leave them out",
+		cli.Thousands(int64(s.WriteUnits)), kind, cli.Thousands(int64(s.OtherTombstones)), otherKind)
 }
