@@ -59,7 +59,8 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		return err
 	}
 	for i := range ds {
-		if failed[i] == nil && s.endsFreshness(&ds[i]) {
+		isAcknowledged := failed[i] == nil
+		if isAcknowledged && s.endsFreshness(&ds[i]) {
 			// with an error of storeNotFresh, the pipeline writes all of ds again
 			return cmp.Or(s.storeNotFresh(ctx), writeErr)
 		}

@@ -151,8 +151,10 @@ func (a *assembly) filterProblems() (problems config.Problems) {
 	for _, f := range a.goFiltersToRun() {
 		code, has := a.goFilters[f.Func]
 		passesAll := !has && a.passMissing && !a.extended
+		if passesAll {
+			continue
+		}
 		switch {
-		case passesAll:
 		case !has:
 			problems = append(problems, f.Problem(fmt.Sprintf("no Go filter is named %q", f.Func), fmt.Sprintf(
 				"give it to cli.Main, function.Main or Assemble with sinks.WithFilter (it has %s)", names(a.goFilters))))

@@ -127,9 +127,9 @@ func openFingerprinted[T any](
 	if store, err = open(ctx, a.cfg, s); err != nil {
 		return store, birth, err
 	}
-	prints, ok := any(store).(state.Fingerprints)
+	prints, hasFingerprints := any(store).(state.Fingerprints)
 	isSuppressed := a.births == nil && a.publishesNothing(s)
-	if !ok || isSuppressed {
+	if !hasFingerprints || isSuppressed {
 		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // the sink has no output of its own
 	}
 	birth, err = a.openOutput(ctx, s, store, prints)
