@@ -178,12 +178,16 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	if w.Header.Sample != nil {
 		a.o.Sample = w.Header.Sample // the segments that the first process chose
 	}
+	return a.writeReport(ctx)
+}
 
-	if a.report, err = openReport(o.Report, w.Report); err != nil {
+// writeReport executes the remaining phases, and writes the report.
+func (a *auditRun) writeReport(ctx context.Context) (_ *Summary, err error) {
+	if a.report, err = openReport(a.o.Report, a.work.Report); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, a.report.close()) }()
-	if isNew := w.Report == 0; isNew {
+	if isNew := a.work.Report == 0; isNew {
 		if err := a.beginReport(); err != nil {
 			return nil, err
 		}
@@ -195,7 +199,7 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	if err := errors.Join(a.report.add(line{Summary: sum}), a.report.flush()); err != nil {
 		return nil, err
 	}
-	w.Phase = finished
+	a.work.Phase = finished
 	return sum, nil
 }
 
@@ -354,22 +358,25 @@ func (a *auditRun) planPage(page *pipeline.Page) (spooledPage, error) {
 		entries: make([]encodedEntry, 0, entryCount), undecodable: decoded.Errors}
 	planned.tally.Undecodable = int64(len(decoded.Errors))
 	for i := range decoded.Changes {
-		c := &decoded.Changes[i]
-		if !a.includesItem(c) {
-			continue
-		}
-		planned.tally.Items++
-		for n, sink := range a.o.Sinks {
-			err := sink.ExpectedEntries(c, func(e audit.Entry) {
-				planned.tally.Sinks[n].Expected++
-				planned.add(&spooledEntry{Entry: e, sink: n, unjoined: a.o.Sample != nil})
-			})
-			if err != nil { // the recheck reports that the item cannot be planned
-				planned.add(&spooledEntry{Entry: audit.Entry{Item: c.Key}, sink: n, unjoined: true})
-			}
+		if c := &decoded.Changes[i]; a.includesItem(c) {
+			a.planItem(c, &planned)
 		}
 	}
 	return planned, nil
+}
+
+// planItem adds the entries that an item requires.
+func (a *auditRun) planItem(c *record.Change, planned *spooledPage) {
+	planned.tally.Items++
+	for n, sink := range a.o.Sinks {
+		err := sink.ExpectedEntries(c, func(e audit.Entry) {
+			planned.tally.Sinks[n].Expected++
+			planned.add(&spooledEntry{Entry: e, sink: n, unjoined: a.o.Sample != nil})
+		})
+		if err != nil { // the recheck reports that the item cannot be planned
+			planned.add(&spooledEntry{Entry: audit.Entry{Item: c.Key}, sink: n, unjoined: true})
+		}
+	}
 }
 
 // totalItems returns the number of items to read; 0 if it is unknown.

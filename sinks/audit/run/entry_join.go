@@ -168,12 +168,13 @@ func (c *comparison) suspects(id placeID) (suspects []suspect) {
 	}
 	for _, e := range c.expected {
 		mayWait := e.claimed && !c.latestOwns
-		if !mayWait && e.item != owner.item {
+		if e.item != owner.item && !mayWait {
 			suspects = append(suspects, suspect{sink: id.sink, item: e.item})
 		}
 	}
 	for _, stored := range c.stored {
-		if owner == nil || !c.ownerReplaces(id.kind, owner, stored.item) {
+		isReplaced := owner != nil && c.ownerReplaces(id.kind, owner, stored.item)
+		if !isReplaced {
 			suspects = append(suspects, suspect{sink: id.sink, item: stored.item, places: places})
 		}
 	}
@@ -183,14 +184,16 @@ func (c *comparison) suspects(id placeID) (suspects []suspect) {
 // ownerReplaces reports whether a repair that writes the owner's entry to the place also removes the entry that the
 // place holds now. stored is the item of the entry that the place holds now.
 func (c *comparison) ownerReplaces(kind audit.Kind, owner *sideEntry, stored item.Key) bool {
-	if stored == "" { // the item is unknown
+	switch {
+	case stored == "": // the item is unknown
 		return true
-	}
-	if !owner.claimed {
+	case !owner.claimed:
 		return stored != owner.item
+	case kind != audit.Row:
+		return false
 	}
 	mayClaim := slices.ContainsFunc(c.expected, func(e sideEntry) bool { return e.item == stored })
-	return kind == audit.Row && !mayClaim
+	return !mayClaim
 }
 
 // owner returns the entry of the item that should own the place; nil if there is none. If several items claim the

@@ -160,8 +160,9 @@ func (a *auditRun) moveGroups(byItem map[item.Key][]*suspect) {
 			remaining = append(remaining, s)
 		}
 	}
-	byItem[""] = remaining
-	if len(remaining) == 0 {
+	if len(remaining) > 0 {
+		byItem[""] = remaining
+	} else {
 		delete(byItem, "")
 	}
 }

@@ -85,15 +85,10 @@ func openWork(ctx context.Context, dir string, initial workState) (w *work, resu
 	}()
 
 	w = &work{dir: dir, lock: lock, workState: initial}
-	b, err := os.ReadFile(w.path("progress.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return w, false, nil
-	}
-	var saved workState
-	if err == nil {
-		err = json.Unmarshal(b, &saved)
-	}
+	saved, err := w.savedState()
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return w, false, nil
 	case err != nil:
 		return nil, false, fmt.Errorf("%s: %w: delete the folder, and the audit starts anew", dir, err)
 	case saved.Request != initial.Request:
@@ -103,6 +98,15 @@ func openWork(ctx context.Context, dir string, initial workState) (w *work, resu
 	w.workState = saved
 	w.Header.Assumed = cmp.Or(initial.Header.Assumed, saved.Header.Assumed)
 	return w, true, nil
+}
+
+// savedState reads the progress that save has stored.
+func (w *work) savedState() (saved workState, err error) {
+	b, err := os.ReadFile(w.path("progress.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &saved)
+	}
+	return saved, err
 }
 
 func (w *work) path(name string) string { return filepath.Join(w.dir, name) }
