@@ -125,7 +125,7 @@ func (s *rowSink) compareGuard(c *record.Change, guard state.Guard, rows []plann
 	switch {
 	case !hasGuard && want != "":
 		f.Verdict = Missing
-	case guard.Row == want:
+	case guard.Row == want: // also if there is no guard
 		f.Verdict = Equal
 	case want == "":
 		f.Verdict = Extra

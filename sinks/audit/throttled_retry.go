@@ -11,17 +11,18 @@ import (
 
 // IsThrottled reports whether a call failed because the service or the store throttled it.
 func IsThrottled(err error) bool {
-	described, ok := errors.AsType[interface {
-		error
-		Describe() (class, field string)
-	}](err)
-	if ok {
-		class, _ := described.Describe()
-		if class == "throttled" {
+	if described, ok := errors.AsType[describedError](err); ok {
+		if class, _ := described.Describe(); class == "throttled" {
 			return true
 		}
 	}
 	return awserr.IsThrottled(err)
+}
+
+// describedError is the error of a store that names its class.
+type describedError interface {
+	error
+	Describe() (class, field string)
 }
 
 // ThrottledWait is the wait before a throttled call is made again.
