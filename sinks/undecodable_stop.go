@@ -40,8 +40,8 @@ func (s stopOnUndecodable) cause(l pipeline.DeadLetter) string {
 	}
 	page, err := record.NewDecoder(record.DecoderOptions{EpochZero: true}).Decode(l.Raw)
 	isSameFault := err == nil && len(page.Errors) == 1 && strings.Contains(l.Error, ", "+page.Errors[0].Path+": ")
-	if !isSameFault {
-		return fmt.Sprintf("record %d of %s, sequence number %s", l.Index, l.Partition, l.Sequence)
+	if isSameFault {
+		return s.mask.RecordError(page.Errors[0]).Error()
 	}
-	return s.mask.RecordError(page.Errors[0]).Error()
+	return fmt.Sprintf("record %d of %s, sequence number %s", l.Index, l.Partition, l.Sequence)
 }
