@@ -76,12 +76,7 @@ func readAll[S, R any](
 		})
 	}
 	go func() {
-		for _, source := range sources {
-			if !send(ctx, queue, source) {
-				break
-			}
-		}
-		close(queue) // the readers end
+		feed(ctx, queue, sources)
 		readers.Wait()
 		close(results)
 	}()
@@ -94,6 +89,16 @@ func readAll[S, R any](
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// feed sends the sources until ctx ends. Then it closes the queue, so that the readers end.
+func feed[S any](ctx context.Context, queue chan<- S, sources []S) {
+	defer close(queue)
+	for _, source := range sources {
+		if !send(ctx, queue, source) {
+			return
+		}
+	}
 }
 
 // send sends v. It returns false if ctx ended first.

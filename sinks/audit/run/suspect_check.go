@@ -175,12 +175,10 @@ var movedDigest = [16]byte{1}
 func (a *auditRun) isSettled(check *suspectCheck, digest [16]byte) bool {
 	cannotChange := a.o.NoWriters && check.findings[0].Verdict != audit.Busy
 	isRepeated := a.work.Round > 0 && !check.moved && digest == check.lastFindings
-	if cannotChange || isRepeated {
-		return true
-	}
-	return !slices.ContainsFunc(check.findings, func(f audit.Finding) bool {
+	mayChange := slices.ContainsFunc(check.findings, func(f audit.Finding) bool {
 		return mayMove(&f) || f.Verdict == audit.Busy
 	})
+	return cannotChange || isRepeated || !mayChange
 }
 
 // setBusy sets the verdict Busy in each finding that a change in flight may explain.
