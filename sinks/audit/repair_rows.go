@@ -153,11 +153,8 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if err != nil {
 		return s.outcome(view.Result{}, err, "")
 	}
-	if op.Row != "" && stored.claims[op.Row].Foreign != nil {
-		return refusedRepair(errForeign)
-	}
-	if f.Kind == Row && stored.rows[state.Row(f.Place)].Version != f.Version {
-		return Outcome{Result: ChangedMeanwhile}, nil
+	if done, err := s.checkClaim(f, op, stored); err != nil || done.Result != "" {
+		return done, err
 	}
 	if err := s.keepStoredParts(op, stored); err != nil {
 		return refusedRepair(err)
@@ -168,13 +165,24 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if s.dryRun {
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-
 	results, err := items.WriteItems(ctx, s.target, op.Repair(guard, stored.claims, extra, s.collision))
 	failed := slices.IndexFunc(results, func(r view.Result) bool { return r != view.Result{} })
 	if err != nil || failed < 0 {
 		return s.outcome(view.Result{}, err, writeText)
 	}
 	return s.outcome(results[failed], nil, writeText)
+}
+
+// checkClaim returns the outcome of a claim that must not be written, because another sink wrote its row, or because the
+// row of f has changed. Otherwise the Result is "".
+func (s *rowSink) checkClaim(f *Finding, op *view.ClaimOp, stored claimedRows) (Outcome, error) {
+	switch {
+	case op.Row != "" && stored.claims[op.Row].Foreign != nil:
+		return refusedRepair(errForeign)
+	case f.Kind == Row && stored.rows[state.Row(f.Place)].Version != f.Version:
+		return Outcome{Result: ChangedMeanwhile}, nil
+	}
+	return Outcome{}, nil
 }
 
 // guardVersion returns the version that the item's guard had when the finding was made.
