@@ -135,23 +135,10 @@ key explains the difference), busy (the item changed all the time), skipped (it 
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err error) {
-	cfg, err := o.Load()
+	cfg, err := o.loadConfig(paths)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.Check(), o.checkFlags(paths)); err != nil {
-		return err
-	}
-	if len(cfg.Source.Tables) > 1 {
-		return cli.Usagef("%s has several source tables, and an audit covers one: give each table a file of its own", cfg.File)
-	}
-	if err := cli.CheckSinks(cfg, o.sinks...); err != nil {
-		return err
-	}
-	if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
-		return cli.Usagef("%v", err)
-	}
-
 	o.ReadOnly = o.repair == "" || o.dryRun
 	stores, err := o.OpenExisting(ctx, cfg, s.Err)
 	if err != nil {
@@ -180,6 +167,28 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	return outcome.Err()
+}
+
+// loadConfig loads the file, and checks the flags with it.
+func (o *options) loadConfig(paths []string) (*config.Config, error) {
+	cfg, err := o.Load()
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(o.Check(), o.checkFlags(paths)); err != nil {
+		return nil, err
+	}
+	if len(cfg.Source.Tables) > 1 {
+		return nil, cli.Usagef("%s has several source tables, and an audit covers one: give each table a file of its own",
+			cfg.File)
+	}
+	if err := cli.CheckSinks(cfg, o.sinks...); err != nil {
+		return nil, err
+	}
+	if _, err := audit.SelectSinks(cfg, o.sinks); err != nil {
+		return nil, cli.Usagef("%v", err)
+	}
+	return cfg, nil
 }
 
 // result is what the command prints.

@@ -58,7 +58,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	notRepairable := NotRepairable(cfg, selectOpenGaps(noted.gaps, nil), slices.Concat(noted.leftOut, noted.archives))
 	if repair != nil {
 		repair.NotRepairable = notRepairable
-		if noted, err = c.readNotes(ctx); err != nil {
+		if noted, err = c.readNotes(ctx); err != nil { // the repair has changed them
 			return err
 		}
 	}
