@@ -310,17 +310,23 @@ func (s *itemRowsSink) repairOp(c *record.Change, compared *comparedItem) *view.
 	if op == nil {
 		op = &view.ItemRowsOp{Source: c.Key}
 	}
-	op.Target, op.Version = &s.target, c.Version
-	// Changes that are older than the stored rows must stay refused, also if the item has no contribution.
-	for i := range compared.stored {
-		if st := &compared.stored[i]; st.Exists && st.Source == c.Key && st.Version.Compare(op.Version) > 0 {
-			op.Version = st.Version
-		}
-	}
+	op.Target, op.Version = &s.target, compared.newestVersion(c)
 	for i, r := range op.Rows { // the planned rows come first in stored
 		r.SetAttributes(s.keepUnstableColumns(r.Attributes, compared.stored[i].Item.Get))
 	}
 	return op
+}
+
+// newestVersion returns the newest version among c and the stored rows of its item. Changes that are older than these
+// rows must stay refused, also if the item has no contribution.
+func (compared *comparedItem) newestVersion(c *record.Change) record.Version {
+	newest := c.Version
+	for i := range compared.stored {
+		if st := &compared.stored[i]; st.Exists && st.Source == c.Key && st.Version.Compare(newest) > 0 {
+			newest = st.Version
+		}
+	}
+	return newest
 }
 
 // rowsToRewrite returns the rows that differ, or an error if one of them may not be written.

@@ -76,7 +76,8 @@ func cutReport(f *os.File, path string, length int64) error {
 	if err != nil {
 		return err
 	}
-	if length == 0 && size > 0 {
+	isNewAudit := length == 0
+	if isNewAudit && size > 0 {
 		if _, _, err := ReadReport(path, func(string, *audit.Finding) error { return nil }); err != nil {
 			return fmt.Errorf("--report would replace a file that is not a report: %w", err)
 		}
