@@ -64,7 +64,7 @@ func (p Printer) Print(pages iter.Seq2[*record.Page, error], w io.Writer) (print
 // number of records of earlier pages.
 func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanation] {
 	return func(yield func(explanation) bool) {
-		errs := page.Errors
+		undecodable := page.Errors // in the order of the records
 		for r := range page.Records() {
 			if c := r.Change; c != nil {
 				if p.Selects(c) && !yield(p.explainChange(before, c)) {
@@ -72,8 +72,8 @@ func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanat
 				}
 				continue
 			}
-			e := errs[0] // the errors are in the order of the records
-			errs = errs[1:]
+			e := undecodable[0]
+			undecodable = undecodable[1:]
 			c := record.Change{Key: e.Key, Keys: e.Keys, Sequence: e.Sequence}
 			if p.Selects(&c) && !yield(p.explainUndecodable(before, e)) {
 				return
