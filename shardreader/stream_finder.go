@@ -48,10 +48,14 @@ func streamsOfTable(ctx context.Context, api API, table string) ([]StreamRef, er
 				refs = append(refs, s)
 			}
 		}
-		after = page.After
-		if after == "" {
+		if page.After == "" {
 			break
 		}
+		if page.After == after {
+			return nil, errs.Errorf("ListStreams of table %s: the page after stream %s names that stream again",
+				redact.Safe(table), redact.Safe(after))
+		}
+		after = page.After
 	}
 	if len(refs) == 0 {
 		return nil, &Error{

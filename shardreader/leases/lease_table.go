@@ -58,6 +58,8 @@ type Snapshot struct {
 type DamagedLease struct {
 	Shard  string // the shard id, or the key of the row if the shard id is unknown
 	Reason string // what is wrong with the row
+	// OfStream means that the row says that a stream was begun, and is of no shard
+	OfStream bool
 }
 
 // Conflict is the error of a write whose condition failed: another writer has changed the lease.

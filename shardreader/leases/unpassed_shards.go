@@ -11,10 +11,11 @@ import (
 // A shard has passed the time at in each of these cases:
 //   - It was read to its end.
 //   - The record at its checkpoint was created after at. The records of a shard are ordered by their times.
-//   - Its consumer reported that all records of the shard were checkpointed, in a heartbeat sent after those in seen.
+//   - Its consumer reported that all records of the shard were checkpointed, in a heartbeat sent after those in seen,
+//     and has not stopped reading the shard.
 //
 // A shard with a parent that is not read to its end is not returned, because its records come after those of the
-// parent.
+// parent. A shard with a damaged lease is returned, and so is a shard without a lease that a consumer does not read.
 func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	unended := make(map[string]bool)
 	for _, l := range s.Leases {
@@ -24,13 +25,14 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	for _, m := range s.Members {
 		members[m.ID] = m
 	}
-	var unpassed []string
+	unpassed := s.stoppedWithoutLease()
 	for _, l := range s.Leases {
 		owner, hasMember := members[l.Owner]
 		seenHeartbeat, wasSeen := seen[l.Owner]
+		_, isStopped := owner.Stopped[l.Shard]
 		// The heartbeat after seenHeartbeat may have been in flight when seen was read, hence + 1.
 		reportsLater := hasMember && wasSeen && owner.QuietHeartbeat > seenHeartbeat+1
-		isReported := reportsLater && !slices.Contains(owner.BusyShards, l.Shard)
+		isReported := reportsLater && !isStopped && !slices.Contains(owner.BusyShards, l.Shard)
 		awaitsParent := slices.ContainsFunc(l.Parents, func(parent string) bool { return unended[parent] })
 		hasPassed := l.Ended() || l.Time.After(at) || isReported
 		if !hasPassed && !awaitsParent {
@@ -38,7 +40,30 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 		}
 	}
 	slices.Sort(unpassed)
-	return unpassed
+	return slices.Compact(unpassed)
+}
+
+// stoppedWithoutLease returns the shards with damaged leases, and the shards without a lease that a consumer has
+// stopped reading, as after the loss of their parent.
+func (s Snapshot) stoppedWithoutLease() (shards []string) {
+	isKnown := make(map[string]bool)
+	for _, l := range s.Leases {
+		isKnown[l.Shard] = true
+	}
+	for _, damaged := range s.DamagedLeases {
+		isKnown[damaged.Shard] = true
+		if !damaged.OfStream {
+			shards = append(shards, damaged.Shard)
+		}
+	}
+	for _, m := range s.Members {
+		for shard := range m.Stopped {
+			if !isKnown[shard] {
+				shards = append(shards, shard)
+			}
+		}
+	}
+	return shards
 }
 
 // Heartbeats returns the number of each consumer's last heartbeat, by consumer id.

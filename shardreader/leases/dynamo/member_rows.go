@@ -95,7 +95,7 @@ func (t *Table) addMemberRow(s *leases.Snapshot, row Item) {
 	}
 	stream, err := item.Unescape(name)
 	if err != nil {
-		s.DamagedLeases = append(s.DamagedLeases, leases.DamagedLease{Shard: begunPrefix + name,
+		s.DamagedLeases = append(s.DamagedLeases, leases.DamagedLease{Shard: begunPrefix + name, OfStream: true,
 			Reason: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v",
 				t.options.StateTable, err)})
 		return
