@@ -221,22 +221,40 @@ func (f *rangeFetch) allLostRanges() []sequenceRange {
 	return append(slices.Clip(f.lostRanges), sequenceRange{f.nextSequence(), f.info.Last})
 }
 
-// fillFromEvent adds the records of the event that are in lost ranges of the stream. incomplete may be nil.
+// fillFromEvent adds the records of the event that are in lost ranges of the stream, in the order of the shard.
+// incomplete may be nil.
 func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	lostRanges := f.allLostRanges()
 	if incomplete == nil || len(lostRanges) == 0 {
 		return
 	}
-	isFetched := func(sequence string) bool {
-		return !slices.ContainsFunc(lostRanges, func(r sequenceRange) bool { return r.contains(sequence) })
+	fetched := f.records.pages
+	f.records.pages = nil
+	for _, lost := range lostRanges {
+		isLater := func(p *pipeline.Page) bool {
+			first := p.FirstSequence()
+			return first != "" && record.CompareSequence(first, lost.last) > 0
+		}
+		earlier := len(fetched)
+		if i := slices.IndexFunc(fetched, isLater); i >= 0 {
+			earlier = i
+		}
+		f.records.pages = append(f.records.pages, fetched[:earlier]...)
+		fetched = fetched[earlier:]
+		f.addFromEvent(incomplete, lost)
 	}
-	var found eventRecords
+	f.records.pages = append(f.records.pages, fetched...)
+}
+
+// addFromEvent adds the records of the event that are in a lost range.
+func (f *rangeFetch) addFromEvent(incomplete *eventRecords, lost sequenceRange) {
 	for _, page := range incomplete.pages {
-		page.DropSequences(isFetched)
-		found.add(f.info.ShardID, &page.Page)
+		part := &record.Page{Changes: slices.Clone(page.Changes), Errors: slices.Clone(page.Errors),
+			Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
+		part.DropSequences(func(sequence string) bool { return !lost.contains(sequence) })
+		f.fetched += part.Len()
+		f.records.add(f.info.ShardID, part)
 	}
-	f.fetched += found.size()
-	f.records.pages = append(found.pages, f.records.pages...)
 }
 
 // losses returns the lost ranges with their estimated numbers of lost records. Records that the event has reduce only

@@ -99,3 +99,41 @@ func TestOnFailure_GapAfterGap(t *testing.T) {
 		})
 	}
 }
+
+// The records of a batch keep the order of their shard, also where the stream has lost those in the middle and at the
+// end, and the event has them.
+func TestFillFromEvent_KeepsTheOrder(t *testing.T) {
+	page := func(sequences ...int) *record.Page {
+		var lines []byte
+		for _, s := range sequences {
+			lines = fmt.Appendf(lines, `{"eventID":"%d","eventName":"INSERT","dynamodb":{"SequenceNumber":"%d","Keys":{"PK":{"S":"a"}},"NewImage":{"PK":{"S":"a"}}}}`+"\n", s, s)
+		}
+		decoded := record.NewDecoder(record.DecoderOptions{EpochZero: true, Table: "shop"}).DecodeLines(lines)
+		if decoded.Len() != len(sequences) || len(decoded.Errors) > 0 {
+			t.Fatalf("%d records, errors %v", decoded.Len(), decoded.Errors)
+		}
+		return decoded
+	}
+	f := &rangeFetch{
+		info:         &batchInfo{First: "101", Last: "109", ShardID: "shard", Size: 9},
+		lastSequence: "106", restIsLost: true,
+		lostRanges: []sequenceRange{{"101", "101"}, {"103", "105"}},
+	}
+	for _, fetched := range []int{102, 106} {
+		f.records.add("shard", page(fetched))
+		f.fetched++
+	}
+	event := &eventRecords{}
+	event.add("shard", page(101, 102, 103))
+	event.add("shard", page(104, 106, 107, 108))
+	f.fillFromEvent(event)
+	var got []string
+	for _, p := range f.records.pages {
+		for r := range p.Records() {
+			got = append(got, r.Sequence)
+		}
+	}
+	if want := "101 102 103 104 106 107 108"; strings.Join(got, " ") != want || f.fetched != 7 {
+		t.Errorf("%d records: %v, want %s", f.fetched, got, want)
+	}
+}
