@@ -44,11 +44,12 @@ func (db *DB) NoteTarget(ctx context.Context, t state.Target, witnesses iter.Seq
 		return nil // the note would be the same
 	}
 
-	note := db.targetRef(t).Key
+	note, condition := db.targetRef(t).Key, notStored // another process may have stored a note with witnesses
 	if len(keys) > 0 {
 		note[attrWitnesses] = &types.AttributeValueMemberL{Value: keys}
+		condition = Condition{}
 	}
-	if err := db.Write(ctx, Put(db.table, note, Condition{})); err != nil {
+	if _, err := db.writeIf(ctx, Put(db.table, note, condition)); err != nil {
 		return err
 	}
 	db.noted.Store(t, len(keys) > 0)

@@ -115,7 +115,11 @@ func (w *witness) setBirths(births bool) error {
 		return nil
 	}
 	w.Births = births
-	return w.write()
+	err := w.write()
+	if err != nil {
+		w.Births = !births // the next call writes it
+	}
+	return err
 }
 
 // write replaces the witness file.
