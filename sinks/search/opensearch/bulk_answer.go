@@ -8,27 +8,28 @@ type bulkItem struct {
 	noop bool // the script did not change the document
 }
 
-// parseItems reads the answer to a bulk request of n documents in one pass, and calls visit with every item in order.
-// It returns false if the answer does not belong to a request of n documents. It may have called visit before it finds
-// that out.
+// parseItems is [parseList] for the answer to a bulk request of n documents.
 func parseItems(body []byte, n int, visit func(i int, it *bulkItem)) bool {
-	var it bulkItem
-	return parseList(body, "items", n, func(c *jsoncursor.Cursor) { it = readItem(c) }, func(i int) { visit(i, &it) })
+	return parseList(body, "items", n, readItem, visit)
 }
 
-// parseList reads the list of n elements in the named member of the answer, in one pass. It calls read for each
-// element, and then visit. It returns false if the answer does not belong to a request of n documents. It may have
-// called visit before it finds that out.
-func parseList(body []byte, member string, n int, read func(c *jsoncursor.Cursor), visit func(i int)) bool {
+// parseList reads the list of n elements in the named member of the answer, in one pass. It reads each element with
+// read, and calls visit with the result, which is valid only during that call. It returns false if the answer does not
+// belong to a request of n documents. It may have called visit before it finds that out.
+func parseList[T any](
+	body []byte, member string, n int, read func(c *jsoncursor.Cursor) T, visit func(i int, element *T),
+) bool {
 	c := jsoncursor.New(body)
 	seen := 0
+	var element T
 	for name := range c.Members() {
 		if string(name) != member || c.Peek() != '[' {
 			continue
 		}
 		for range c.Elements() {
-			if read(&c); !c.Failed() && seen < n {
-				visit(seen)
+			element = read(&c)
+			if !c.Failed() && seen < n {
+				visit(seen, &element)
 			}
 			seen++
 		}

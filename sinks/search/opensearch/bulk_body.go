@@ -53,22 +53,12 @@ func (b *bulk) encode(positions []int) bulkRequest {
 	maxBytes := b.store.limits.maxBytes()
 	r := bulkRequest{index: b.commonIndex(positions)}
 	positions = positions[:min(len(positions), b.store.limits.count)]
-	size := 0 // an estimate
-	for _, i := range positions {
-		size += len(b.mutations[i].Doc) + len(b.mutations[i].ID) + lineOverhead
-		if size > maxBytes {
-			break
-		}
-	}
-	r.body = make([]byte, 0, size)
+	r.body = make([]byte, 0, b.estimateSize(positions, maxBytes))
 
 	for _, i := range positions {
 		m := &b.mutations[i]
 		before := len(r.body)
-		index := ""
-		if r.index == "" {
-			index = m.Index
-		}
+		index := indexInLine(r.index, m)
 		if b.store.mode == Fast {
 			r.body = b.store.appendFast(r.body, index, m)
 		} else {
@@ -81,6 +71,27 @@ func (b *bulk) encode(positions []int) bulkRequest {
 		r.count++
 	}
 	return r
+}
+
+// estimateSize returns about the size of a request with the mutations at positions. Above maxBytes it counts no
+// further.
+func (b *bulk) estimateSize(positions []int, maxBytes int) (size int) {
+	for _, i := range positions {
+		size += len(b.mutations[i].Doc) + len(b.mutations[i].ID) + lineOverhead
+		if size > maxBytes {
+			break
+		}
+	}
+	return size
+}
+
+// indexInLine returns the index that the line of a mutation names. It returns "" if all lines have a common index,
+// because the path then names it.
+func indexInLine(common string, m *search.Mutation) string {
+	if common == "" {
+		return m.Index
+	}
+	return ""
 }
 
 // appendExact appends the lines that write a mutation if the script finds no newer version. The script also creates a

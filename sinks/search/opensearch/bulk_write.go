@@ -97,30 +97,15 @@ func (s *Store) checkIndex(ctx context.Context, name string) error {
 }
 
 // send sends the mutations at positions, in as many requests as the limits require. It returns the mutations that are
-// to be sent again at once.
+// to be sent again at once. If b.stop is set, it sends nothing more: the other mutations fail, and none is sent again.
 func (b *bulk) send(ctx context.Context, positions []int) (sendAgainNow []int) {
-	parts := [][]int{positions} // a stack: the last part is sent next
-	for len(parts) > 0 {
-		part := parts[len(parts)-1]
-		parts = parts[:len(parts)-1]
-		if len(part) == 0 {
-			continue
-		}
-		if b.stop != nil {
-			b.fail(part, b.stop)
-			continue
-		}
-
-		r := b.encode(part)
-		sent, half := part[:r.count], r.count/2
-		again, divide := b.perform(ctx, r, sent)
-		sendAgainNow = append(sendAgainNow, again...)
-		parts = append(parts, part[r.count:])
-		if divide {
-			parts = append(parts, sent[half:], sent[:half])
-		}
+	for len(positions) > 0 && b.stop == nil {
+		r := b.encode(positions)
+		sendAgainNow = append(sendAgainNow, b.perform(ctx, r, positions[:r.count])...)
+		positions = positions[r.count:]
 	}
 	if b.stop != nil {
+		b.fail(positions, b.stop)
 		return nil
 	}
 	return sendAgainNow
@@ -158,42 +143,43 @@ const bulkPath = "/_bulk?filter_path=items.*.status,items.*.result,items.*.error
 
 const opWrite = "write a document"
 
-// perform sends the request r with the mutations at positions, and sets their results. sendAgainNow holds the mutations
-// that are to be sent again at once. divide is true if the server refused r as a whole and the halves of r are to be
-// sent instead.
-func (b *bulk) perform(ctx context.Context, r bulkRequest, positions []int) (sendAgainNow []int, divide bool) {
+// perform sends the request r with the mutations at positions, and sets their results. If the server refuses r because
+// of its documents, perform sends the two halves instead. It returns the mutations that are to be sent again at once.
+func (b *bulk) perform(ctx context.Context, r bulkRequest, positions []int) (sendAgainNow []int) {
 	s := b.store
 	a, err := s.client.sendBulk(ctx, pathIn(r.index, s.bulkPath), r.body)
 	if err != nil {
 		b.fail(positions, err)
-		return nil, false
+		return nil
 	}
 	if a.succeeded() {
 		s.limits.noteAccepted()
-		return b.setResults(ctx, positions, a.body), false
+		return b.setResults(ctx, positions, a.body)
 	}
 
 	f := a.parse()
 	class := f.classify()
-	blamesDocuments := class == tooLarge || class == badMapping && a.status == http.StatusBadRequest
-	if !blamesDocuments {
+	isTooLarge := class == tooLarge
+	isBadDocument := class == badMapping && a.status == http.StatusBadRequest
+	if !isTooLarge && !isBadDocument {
 		if class == busy {
 			s.limits.busy(len(r.body))
 		}
 		b.fail(positions, refusedBulkError(a, &f))
-		return nil, false
+		return nil
 	}
 	if len(positions) == 1 {
 		b.setResult(positions[0], &bulkItem{failure: f})
-		if class == tooLarge {
+		if isTooLarge {
 			b.hintAtSize(positions[0], len(r.body))
 		}
-		return nil, false
+		return nil
 	}
-	if class == tooLarge {
+	if isTooLarge {
 		s.limits.tooLarge(len(r.body))
 	}
-	return nil, true
+	half := len(positions) / 2
+	return append(b.send(ctx, positions[:half]), b.send(ctx, positions[half:])...)
 }
 
 // refusedBulkError returns the error of a bulk request that the server refused for another reason than its documents.
@@ -246,7 +232,8 @@ const (
 	unfit                      // the document did not fit the fields that its index had
 )
 
-// setResult sets the result of the mutation i from the server's answer about it, and returns the next step.
+// setResult sets the result of the mutation i from the server's answer about it, and returns the next step. If the
+// answer says that the script or the index is missing, it also forgets that they were there.
 func (b *bulk) setResult(i int, it *bulkItem) nextStep {
 	m, r := &b.mutations[i], &b.results[i]
 	*r = search.Result{}
@@ -262,7 +249,8 @@ func (b *bulk) setResult(i int, it *bulkItem) nextStep {
 	}
 
 	r.Err = it.err(opWrite, m.Index)
-	switch class := it.classify(); {
+	class := it.classify()
+	switch {
 	case class == versionConflict:
 		return sendAgain
 	case class == noScript:
@@ -272,8 +260,7 @@ func (b *bulk) setResult(i int, it *bulkItem) nextStep {
 		b.store.indexes.readyAt.Delete(m.Index)
 		r.Err = pipeline.Transient(r.Err) // the retry looks for the index again
 		return sendAgain
-	}
-	if it.documentUnfit() {
+	case it.documentUnfit():
 		return unfit
 	}
 	return settled

@@ -82,7 +82,7 @@ func (s *Store) scrollHits(ctx context.Context, index string, l state.Listing) i
 		}
 		page, err := s.openScroll(ctx, index, l)
 		if page.Scroll != "" {
-			defer func() { s.endScroll(ctx, page.Scroll) }()
+			defer func() { s.endScroll(ctx, page.Scroll) }() // each page may have another id: the last one counts
 		}
 		for err == nil && len(page.Hits.Hits) > 0 {
 			if !page.Hits.yield(yield) {

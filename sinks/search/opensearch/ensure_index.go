@@ -165,8 +165,11 @@ func (s *Store) lostError(ctx context.Context, r *indexRecord, name string, exis
 func (s *Store) confirmDeleted(ctx context.Context, name string) error {
 	physical := physicalName(name)
 	found, err := s.readIndexes(ctx, call{op: "look for an index", index: physical, path: pathIn(physical, "")})
-	if err != nil || found == nil {
+	if err != nil {
 		return err
+	}
+	if found == nil { // the server says that it has no index of this name
+		return nil
 	}
 	isOwn := len(s.indexes.selectOwn(found)) > 0
 	if len(found) == 0 || isOwn {
@@ -393,8 +396,11 @@ func (s *Store) createIndex(ctx context.Context, name string) (bool, error) {
 		return false, fmt.Errorf("opensearch: %w", err)
 	}
 	a, err := s.client.do(ctx, http.MethodPut, "/"+url.PathEscape(physicalName(name)), body)
-	if err != nil || a.succeeded() {
-		return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	if a.succeeded() {
+		return true, nil
 	}
 	const op = "make an index"
 	f := a.parse()

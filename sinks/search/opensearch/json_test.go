@@ -65,7 +65,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(_ *testing.T, b []byte) {
 		parseItems(b, 1<<30, func(int, *bulkItem) {})
-		parseVersions(b, 1<<30, func(int, []byte, []byte) {})
+		parseVersions(b, 1<<30, func(int, *versionMark) {})
 		answer{body: b}.parse()
 	})
 }

@@ -72,11 +72,7 @@ func (b *bulk) repairInBatches(ctx context.Context, repairs []search.DocumentRep
 			continue
 		}
 
-		index := ""
-		if common == "" {
-			index = m.Index
-		}
-		line := b.appendRepair(nil, index, m, current)
+		line := b.appendRepair(nil, indexInLine(common, m), m, current)
 		isFull := len(lines)+len(line) > b.store.limits.maxBytes()
 		if isFull {
 			if err := b.sendRepairs(ctx, common, batch, lines); err != nil {
@@ -131,24 +127,26 @@ func (b *bulk) readStates(ctx context.Context, positions []int) ([]documentState
 
 // appendRepair appends the lines that write a mutation if the stored document has not changed since current was read.
 func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, current *documentState) []byte {
-	op := `{"index":{`
-	if !current.Found {
-		op = `{"create":{`
-	}
-	dst = appendTarget(append(dst, op...), index, m)
-	switch {
-	case !current.Found:
-	case b.store.mode == Fast:
-		dst = append(dst, `,"version_type":"external_gte","version":`...)
-		dst = strconv.AppendInt(dst, current.Version, 10)
-	default:
-		dst = append(dst, `,"if_seq_no":`...)
-		dst = strconv.AppendInt(dst, current.Seq, 10)
-		dst = append(dst, `,"if_primary_term":`...)
-		dst = strconv.AppendInt(dst, current.Term, 10)
+	if current.Found {
+		dst = appendTarget(append(dst, `{"index":{`...), index, m)
+		dst = b.appendCondition(dst, current)
+	} else {
+		dst = appendTarget(append(dst, `{"create":{`...), index, m)
 	}
 	dst = append(dst, "}}\n"...)
 	return append(appendDocument(dst, b.store.documentToSend(m)), '\n')
+}
+
+// appendCondition appends the members of a line that require the stored document to be as it was read.
+func (b *bulk) appendCondition(dst []byte, current *documentState) []byte {
+	if b.store.mode == Fast {
+		dst = append(dst, `,"version_type":"external_gte","version":`...)
+		return strconv.AppendInt(dst, current.Version, 10)
+	}
+	dst = append(dst, `,"if_seq_no":`...)
+	dst = strconv.AppendInt(dst, current.Seq, 10)
+	dst = append(dst, `,"if_primary_term":`...)
+	return strconv.AppendInt(dst, current.Term, 10)
 }
 
 // sendRepairs sends the lines of the mutations at positions, and sets their results. index is the index of all lines,

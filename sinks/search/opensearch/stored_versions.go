@@ -25,8 +25,8 @@ func (b *bulk) readStoredVersions(ctx context.Context, positions []int) {
 		return
 	}
 	body, err := b.multiGet(ctx, positions, versionsPath, "read the version of a document")
-	compare := func(n int, version, birth []byte) { b.compare(positions[n], version, birth) }
-	if err == nil && !parseVersions(body, len(positions), compare) {
+	setResult := func(n int, stored *versionMark) { b.setKeptResult(positions[n], stored) }
+	if err == nil && !parseVersions(body, len(positions), setResult) {
 		err = errMismatchedAnswer
 	}
 	if err != nil {
@@ -63,54 +63,53 @@ func (b *bulk) multiGet(ctx context.Context, positions []int, path, op string) (
 	return a.body, err
 }
 
-// compare sets the result of the mutation i from the stored version and birth. An empty version means that nothing is
-// stored.
-func (b *bulk) compare(i int, version, birth []byte) {
+// setKeptResult sets the result of the mutation i, for which the script kept the stored document.
+func (b *bulk) setKeptResult(i int, stored *versionMark) {
 	m, r := &b.mutations[i], &b.results[i]
 	var buffer [80]byte
 	switch {
-	case len(version) == 0:
+	case len(stored.version) == 0:
 		r.Err = errVanished
-	case string(birth) != m.Birth:
-		r.Err = state.BirthMismatch(b.store.sinkName(), "a document of index "+m.Index, string(birth), m.Birth)
-	case string(version) != string(m.Version.Append(buffer[:0])):
+	case string(stored.birth) != m.Birth:
+		r.Err = state.BirthMismatch(b.store.sinkName(), "a document of index "+m.Index, string(stored.birth), m.Birth)
+	case string(stored.version) != string(m.Version.Append(buffer[:0])):
 		r.Outcome = pipeline.Superseded
 	}
 }
 
-// parseVersions reads the answer to a request for the versions and births of n documents, and calls visit for each
-// document in order. A missing version or birth is nil. parseVersions returns false if the answer does not belong to
-// such a request.
-func parseVersions(body []byte, n int, visit func(i int, version, birth []byte)) bool {
-	var version, birth []byte
-	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) },
-		func(i int) { visit(i, version, birth) })
+// versionMark has the version and the birth of a stored document; nil if they are missing. Without a version nothing is
+// stored.
+type versionMark struct{ version, birth []byte }
+
+// parseVersions is [parseList] for the answer to a request for the versions and births of n documents.
+func parseVersions(body []byte, n int, visit func(i int, stored *versionMark)) bool {
+	return parseList(body, "docs", n, readMark, visit)
 }
 
-// readMark reads the version and the birth in _source._tw of the next value. A missing version or birth is nil.
-func readMark(c *jsoncursor.Cursor) (version, birth []byte) {
+// readMark reads _source._tw of the next value.
+func readMark(c *jsoncursor.Cursor) (m versionMark) {
 	for name := range c.Members() {
 		if string(name) != "_source" {
 			continue
 		}
-		for name := range c.Members() {
-			if string(name) == "_tw" {
-				version, birth = readOwn(c)
+		for field := range c.Members() {
+			if string(field) == "_tw" {
+				m = readOwn(c)
 			}
 		}
 	}
-	return version, birth
+	return m
 }
 
-// readOwn reads the version and the birth in _tw, the next value.
-func readOwn(c *jsoncursor.Cursor) (version, birth []byte) {
+// readOwn reads _tw, the next value.
+func readOwn(c *jsoncursor.Cursor) (m versionMark) {
 	for name := range c.Members() {
 		switch string(name) {
 		case "version":
-			version = c.Text()
+			m.version = c.Text()
 		case "birth":
-			birth = c.Text()
+			m.birth = c.Text()
 		}
 	}
-	return version, birth
+	return m
 }

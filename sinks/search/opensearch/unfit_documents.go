@@ -29,9 +29,9 @@ var lagPause = pipeline.Backoff{Max: 2 * time.Second}
 // moment a busy server may still use an older mapping, and the document loses the race for the same field again. So
 // sendUnfitAlone waits before it tries the same field once more.
 func (b *bulk) sendUnfitAlone(ctx context.Context, u *unfitMutation) error {
-	b.resending = u
-	for b.again = true; b.again; {
-		b.again = false
+	b.resending, b.again = u, true
+	for b.again {
+		b.again = false // handleUnfit sets it if the next try may succeed
 		if u.lags > 0 {
 			if err := pipeline.Sleep(ctx, lagPause.Delay(u.lags-1, 0)); err != nil {
 				return pipeline.Transient(err)
@@ -50,7 +50,7 @@ func (b *bulk) handleUnfit(i int, f *failure) {
 	doc := b.mutations[i].Doc
 	if b.resending == nil {
 		u := unfitMutation{position: i}
-		u.noteFailure(f, doc)
+		u.noteFailure(f, doc) // it is sent alone in any case
 		b.unfit = append(b.unfit, u)
 		return
 	}
