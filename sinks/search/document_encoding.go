@@ -107,7 +107,7 @@ type inherited struct {
 func (s *Sink) appendMembers(
 	dst []byte, members iter.Seq2[string, item.Value], f *field, outer inherited,
 ) ([]byte, error) {
-	var used map[string]bool // the used names, among the names that both a rename and an attribute can give
+	var used nameSet // the used names, among the names that both a rename and an attribute can give
 	for attribute, value := range members {
 		settings := f.childNamed(attribute)
 		in := settings.inheritedBelow(outer)
@@ -116,19 +116,10 @@ func (s *Sink) appendMembers(
 			continue
 		}
 
-		name := attribute
-		if settings != nil && settings.name != "" {
-			name = settings.name
-		}
-		if from, isContested := f.renamedTo(name); isContested {
-			if used[name] {
-				return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it",
-					redact.Field(from), redact.Field(name))
-			}
-			if used == nil {
-				used = make(map[string]bool)
-			}
-			used[name] = true
+		name := settings.nameOf(attribute)
+		if from, isContested := f.renamedTo(name); isContested && !used.add(name) {
+			return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it",
+				redact.Field(from), redact.Field(name))
 		}
 
 		if isFirst := dst[len(dst)-1] == '{'; !isFirst {
@@ -142,6 +133,21 @@ func (s *Sink) appendMembers(
 		}
 	}
 	return dst, nil
+}
+
+// nameSet is a set of names. The zero nameSet is empty.
+type nameSet map[string]bool
+
+// add adds a name. It returns false if the set already has the name.
+func (s *nameSet) add(name string) bool {
+	if (*s)[name] {
+		return false
+	}
+	if *s == nil {
+		*s = make(nameSet)
+	}
+	(*s)[name] = true
+	return true
 }
 
 // enter returns the value of an attribute with a name and the value v, and the element that is inside it. The value is
@@ -190,14 +196,11 @@ func (f *field) inheritedBelow(outer inherited) inherited {
 // no settings. A value that needs no changes inside is appended without walking it.
 func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in inherited) (out []byte, err error) {
 	copiedWhole := in.included && !in.hash && in.element == nil && (f == nil || len(f.inner) == 0)
-	if copiedWhole {
-		switch in.number {
-		case NumberExact:
-			return v.AppendJSONForDoubles(dst), nil
-		case NumberScaledFloat:
-			return v.AppendJSON(dst), nil
-		default: // the numbers inside are written one by one
-		}
+	switch { // with the other forms, the numbers inside are written one by one
+	case copiedWhole && in.number == NumberExact:
+		return v.AppendJSONForDoubles(dst), nil
+	case copiedWhole && in.number == NumberScaledFloat:
+		return v.AppendJSON(dst), nil
 	}
 
 	kind := v.Kind()

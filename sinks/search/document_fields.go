@@ -38,7 +38,7 @@ func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	}
 	in = settings.inheritedBelow(in)
 	isShown := in.included && !in.hash && !settings.exclude
-	return cmp.Or(settings.name, attribute), in.number, isShown
+	return settings.nameOf(attribute), in.number, isShown
 }
 
 // reserved is the field that holds the writer and the version of a document.
@@ -173,6 +173,14 @@ func (f *field) childNamed(name string) *field {
 		return nil
 	}
 	return f.inner[name]
+}
+
+// nameOf returns the name of the field that holds the attribute with the settings f. f may be nil.
+func (f *field) nameOf(attribute string) string {
+	if f == nil {
+		return attribute
+	}
+	return cmp.Or(f.name, attribute)
 }
 
 // renamedTo returns the attribute inside f that is renamed to name. ok is false if there is no such attribute. f may be

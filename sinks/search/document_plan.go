@@ -93,18 +93,16 @@ func finishPlan(d *pipeline.Delivery, before, after documentLocation, newErr, ol
 			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again after that one: redrive both. The image before: %w", oldErr)
 	}
 
-	hasMutations := len(d.Ops) > 0
-	switch {
-	case changeErr != nil && hasMutations:
+	if len(d.Ops) > 0 {
 		d.Ops[0].(*Mutation).changeErr = changeErr
 		return nil
-	case changeErr != nil:
+	}
+	if changeErr != nil {
 		return changeErr
-	case !hasMutations:
-		d.Outcome, d.Reason = pipeline.NoEffect, after.reason
-		if d.Change.Removed() {
-			d.Reason = before.reason
-		}
+	}
+	d.Outcome, d.Reason = pipeline.NoEffect, after.reason
+	if d.Change.Removed() {
+		d.Reason = before.reason
 	}
 	return nil
 }
@@ -114,14 +112,7 @@ func finishPlan(d *pipeline.Delivery, before, after documentLocation, newErr, ol
 func (s *Sink) move(d *pipeline.Delivery, before, after documentLocation, routing string, doc []byte) {
 	leavesIndex := before.exists() && before.index != after.index
 	if leavesIndex {
-		cause := Leave
-		switch {
-		case d.Change.Removed():
-			cause = ItemRemoved
-		case after.exists():
-			cause = MoveOut
-		}
-		s.addTombstone(d, before.index, s.id(d.Change), routing, cause, tombstone)
+		s.addTombstone(d, before.index, s.id(d.Change), routing, leaveCause(d.Change, after.exists()), tombstone)
 	}
 
 	if !after.exists() {
@@ -135,6 +126,18 @@ func (s *Sink) move(d *pipeline.Delivery, before, after documentLocation, routin
 		cause = Stay
 	}
 	addMutation(d, after.index, s.id(d.Change), routing, cause).Doc = doc
+}
+
+// leaveCause returns the reason why a change removes a document from an index. movesOn means that another index gets
+// the document.
+func leaveCause(c *record.Change, movesOn bool) Cause {
+	switch {
+	case c.Removed():
+		return ItemRemoved
+	case movesOn:
+		return MoveOut
+	}
+	return Leave
 }
 
 // addTombstone adds the tombstone of a document.

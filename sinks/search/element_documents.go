@@ -68,7 +68,8 @@ type elementDocuments struct {
 func (s *Sink) planElements(d *pipeline.Delivery) error {
 	c := d.Change
 	isNew := c.Op == record.Insert || c.Op == record.Snapshot
-	if !isNew && !c.Old.Exists() && !c.ViewType.HasOld() {
+	knowsOldElements := isNew || c.Old.Exists() || c.ViewType.HasOld()
+	if !knowsOldElements {
 		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left",
 			redact.Safe(c.Op.String()), redact.Field(s.o.ForEach.Path.String()))
 	}
@@ -119,14 +120,7 @@ func (s *Sink) moveElements(d *pipeline.Delivery, before, after *elementDocument
 		if isReplaced {
 			continue
 		}
-		cause := Leave
-		switch {
-		case d.Change.Removed():
-			cause = ItemRemoved
-		case exists[doc.id]:
-			cause = MoveOut
-		}
-		s.addTombstone(d, before.index, doc.id, routing, cause, tombstone)
+		s.addTombstone(d, before.index, doc.id, routing, leaveCause(d.Change, exists[doc.id]), tombstone)
 	}
 }
 
@@ -164,7 +158,8 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, spec *elements
 			continue
 		}
 		matches, err := s.matchElement(image, e)
-		if err == nil && !matches {
+		isExcluded := err == nil && !matches
+		if isExcluded {
 			located.reason = ReasonWhen
 			continue
 		}

@@ -37,7 +37,7 @@ func Coalesce(mutations []Mutation) Coalesced {
 		} else if newest := &mutations[c.Newest[n]]; mutations[i].Replaces(newest.Version, newest.Void) {
 			c.Newest[n] = i
 		}
-		c.writtenBy[i] = n
+		c.writtenBy[i] = n // a position in Newest until all mutations were seen
 	}
 	for i, n := range c.writtenBy {
 		c.writtenBy[i] = c.Newest[n]

@@ -200,15 +200,15 @@ func (s *Sink) Write(ctx context.Context, deliveries []pipeline.Delivery) error 
 		return err
 	}
 
-	for i := range deliveries {
-		n := len(deliveries[i].Ops)
-		if n == 0 {
+	for i := range deliveries { // the results are in the order of the deliveries and their mutations
+		ops := deliveries[i].Ops
+		if len(ops) == 0 {
 			continue // refused
 		}
-		var err error
-		deliveries[i].Outcome, err = merge(results[:n])
-		failed.Add(i, cmp.Or(err, deliveries[i].Ops[0].(*Mutation).changeErr))
-		results = results[n:]
+		outcome, err := merge(results[:len(ops)])
+		results = results[len(ops):]
+		deliveries[i].Outcome = outcome
+		failed.Add(i, cmp.Or(err, ops[0].(*Mutation).changeErr))
 	}
 	return failed.OrNil()
 }
@@ -226,7 +226,7 @@ func (s *Sink) apply(ctx context.Context, mutations []Mutation) ([]Result, error
 // item. A store refuses a document, for example, if it does not fit the mapping. The change fails nevertheless.
 func (s *Sink) removeRefused(ctx context.Context, mutations []Mutation, results []Result) error {
 	var voids []Mutation
-	var refused []int // indexes of the refused mutations
+	var refused []int // for each void, the index of the refused mutation
 	for i := range mutations {
 		if !state.IsPermanent(results[i].Err) || mutations[i].Why != Stay {
 			continue
