@@ -29,13 +29,8 @@ func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (stored sea
 			return rows.Scan(&d.doc, &version, &d.entries, &d.source)
 		})
 		isLive := d.source != nil
-		if err != nil || !isLive {
-			return s.db.WrapError("read", err)
-		}
-		c := derivedChecker{index: number}
-		same, err := c.check(ctx, tx, []indexed{d})
-		if err == nil && !same[0] {
-			stored.DifferingCopy = searchedBy
+		if err == nil && isLive {
+			stored.DifferingCopy, err = differingCopy(ctx, tx, number, d)
 		}
 		return s.db.WrapError("read", err)
 	})
@@ -48,4 +43,14 @@ func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (stored sea
 		err = s.db.Damaged("the document "+id, err)
 	}
 	return stored, err
+}
+
+// differingCopy returns the DifferingCopy of a document of an index.
+func differingCopy(ctx context.Context, tx *sql.Tx, index int64, d indexed) (string, error) {
+	c := derivedChecker{index: index}
+	same, err := c.check(ctx, tx, []indexed{d})
+	if err != nil || same[0] {
+		return "", err
+	}
+	return searchedBy, nil
 }

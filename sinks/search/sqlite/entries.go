@@ -95,6 +95,8 @@ type entry struct {
 	value  any    // a number as []byte or a time as string; nil: the entry is words
 }
 
+func (e entry) isWords() bool { return e.value == nil }
+
 // entries yields the entries of a field. path is the number of its path.
 func (f *field) entries(path int64) iter.Seq[entry] {
 	return func(yield func(entry) bool) {

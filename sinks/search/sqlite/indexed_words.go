@@ -46,13 +46,14 @@ type wordWriter struct {
 }
 
 func (w *wordWriter) addASCII(c byte) {
-	switch {
-	case 'A' <= c && c <= 'Z':
-		c += 'a' - 'A'
-	case 'a' <= c && c <= 'z', '0' <= c && c <= '9':
-	default:
+	isUpper := 'A' <= c && c <= 'Z'
+	isLowerOrDigit := 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+	if !isUpper && !isLowerOrDigit {
 		w.endWord()
 		return
+	}
+	if isUpper {
+		c += 'a' - 'A'
 	}
 	if w.begin < 0 || w.single {
 		w.startWord()

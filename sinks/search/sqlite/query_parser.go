@@ -72,10 +72,10 @@ func parse(query string) ([]clause, error) {
 	}
 
 	findsAll := slices.ContainsFunc(clauses, func(c clause) bool { return c.findsAll })
-	switch {
-	case !findsAll:
+	if !findsAll {
 		return clauses, nil
-	case len(clauses) > 1:
+	}
+	if len(clauses) > 1 {
 		return nil, p.fail(0, "* alone finds everything: leave the other parts out, or it")
 	}
 	return nil, nil
@@ -98,18 +98,8 @@ func (p *parser) atWordEnd() bool { return p.at == len(p.runes) || unicode.IsSpa
 
 // readClause reads a word, a phrase or a comparison with its sign and its field.
 func (p *parser) readClause() (c clause, err error) {
-	switch {
-	case p.nextIs('+'):
-		c.need = must
-	case p.nextIs('-'):
-		c.need = mustNot
-	}
-	if c.need != may {
-		sign := p.at
-		p.at++
-		if p.atWordEnd() {
-			return c, p.fail(sign, "%c stands alone: write it right before what must or must not be there", p.runes[sign])
-		}
+	if c.need, err = p.readSign(); err != nil {
+		return c, err
 	}
 
 	start := p.at
@@ -127,6 +117,24 @@ func (p *parser) readClause() (c clause, err error) {
 	}
 	err = p.parseTerm(&c, start, t)
 	return c, err
+}
+
+// readSign reads the sign of a clause, if there is one.
+func (p *parser) readSign() (n need, err error) {
+	switch {
+	case p.nextIs('+'):
+		n = must
+	case p.nextIs('-'):
+		n = mustNot
+	default:
+		return may, nil
+	}
+	sign := p.at
+	p.at++
+	if p.atWordEnd() {
+		return n, p.fail(sign, "%c stands alone: write it right before what must or must not be there", p.runes[sign])
+	}
+	return n, nil
 }
 
 // parseField parses the name of a field, and reads the words or the comparison after it. start is the position of the

@@ -18,9 +18,20 @@ type change struct {
 	words []byte // added words
 }
 
-// collect adds a change.
+// add collects the addition of an entry of a document. words are the words of the entry's field.
+func (c *changes) add(e entry, doc int64, words []byte) {
+	added := change{entry: e, docID: doc, add: true}
+	if added.isWords() {
+		added.words = words
+	}
+	c.collect(added)
+}
+
+// remove collects the removal of an entry of a document.
+func (c *changes) remove(e entry, doc int64) { c.collect(change{entry: e, docID: doc}) }
+
 func (c *changes) collect(ch change) {
-	if ch.value == nil {
+	if ch.isWords() {
 		c.words = append(c.words, ch)
 	} else {
 		c.values = append(c.values, ch)
@@ -38,7 +49,7 @@ const (
 // diff collects the changes from the stored entries to the fields of a document. It returns the new entries in
 // stored form.
 func (c *changes) diff(t *tx, index, doc int64, stored []entry, docFields fields, mode writeMode) ([]byte, error) {
-	obsolete := make(map[string]entry) // entries to remove, by their text in the file
+	obsolete := make(map[string]entry) // stored entries that the document lacks, by their text in the file
 	for _, e := range stored {
 		obsolete[string(appendEntry(nil, e))] = e
 	}
@@ -62,19 +73,15 @@ func (c *changes) diff(t *tx, index, doc int64, stored []entry, docFields fields
 				continue
 			}
 
-			added := change{entry: e, docID: doc, add: true}
-			if hasWords := e.value == nil; hasWords {
-				added.words = f.words
-				if mode == rewriteAll { // FTS5 accepts no second row with the same rowid, so the old row is removed first
-					c.collect(change{entry: e, docID: doc})
-				}
+			if mode == rewriteAll && e.isWords() { // FTS5 accepts no second row with the same rowid; see flush
+				c.remove(e, doc)
 			}
-			c.collect(added)
+			c.add(e, doc, f.words)
 		}
 	}
 
 	for _, e := range obsolete {
-		c.collect(change{entry: e, docID: doc})
+		c.remove(e, doc)
 	}
 	return entries, nil
 }
