@@ -54,6 +54,12 @@ func (s *Store) createBucket(ctx context.Context, days int32) error {
 	if code := awserr.Code(err); err != nil && code != "BucketAlreadyOwnedByYou" {
 		return fmt.Errorf("archive: make the bucket %s: %w", s.o.Bucket, s.callError(ctx, "CreateBucket", err))
 	}
+	return s.setLifecycle(ctx, days)
+}
+
+// setLifecycle sets the rules that delete unfinished uploads, and expired objects. Objects expire after days; 0 means
+// never.
+func (s *Store) setLifecycle(ctx context.Context, days int32) error {
 	rules := []types.LifecycleRule{{
 		ID:                             aws.String("tablewake-unfinished-uploads"),
 		Status:                         types.ExpirationStatusEnabled,
@@ -69,7 +75,7 @@ func (s *Store) createBucket(ctx context.Context, days int32) error {
 			NoncurrentVersionExpiration: &types.NoncurrentVersionExpiration{NoncurrentDays: aws.Int32(abandonedDays)},
 		})
 	}
-	_, err = s.client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{
+	_, err := s.client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{
 		Bucket: &s.o.Bucket, LifecycleConfiguration: &types.BucketLifecycleConfiguration{Rules: rules},
 	}, moreRetries)
 	// Some servers have no lifecycle rules.

@@ -24,9 +24,11 @@ import (
 // of the object.
 func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	b := &body{ctx: ctx, store: s, name: name}
-	if _, err := b.requestRange(""); err != nil {
+	received, err := b.requestRange("")
+	if err != nil {
 		return nil, err
 	}
+	b.next, b.end = received.first, received.end
 	return b, nil
 }
 
@@ -40,15 +42,15 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 		span = fmt.Sprintf("bytes=%d", offset)
 	}
 	b := &body{ctx: ctx, store: s, name: name}
-	size, err := b.requestRange(span)
+	received, err := b.requestRange(span)
 	if awserr.Status(err) == 416 { // the range begins after the end
 		return s.emptyRange(ctx, name)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	b.end = min(b.end, b.next+n)
-	return b, size, nil
+	b.next, b.end = received.first, min(received.end, received.first+n)
+	return b, received.size, nil
 }
 
 // emptyRange returns no bytes of an object, and the size of the object.
@@ -78,8 +80,9 @@ const maxFailures = 5
 
 var errStalled = errs.New("the server sent nothing for too long")
 
-// requestRange requests a range of bytes, and returns the size of the object. The range "" means the whole object.
-func (b *body) requestRange(span string) (size int64, err error) {
+// requestRange opens a connection for a range of bytes, and returns the range that the server sends. The range "" means
+// the whole object.
+func (b *body) requestRange(span string) (contentRange, error) {
 	ctx, cancel := context.WithCancelCause(b.ctx)
 	in := &s3.GetObjectInput{Bucket: &b.store.o.Bucket, Key: &b.name, Range: nilIfEmpty(span), IfMatch: b.etag}
 	if span == "" {
@@ -88,26 +91,27 @@ func (b *body) requestRange(span string) (size int64, err error) {
 	out, err := b.store.client.GetObject(ctx, in, moreRetries)
 	if err != nil {
 		cancel(nil)
-		return 0, b.store.readError(b.ctx, b.name, err)
+		return contentRange{}, b.store.readError(b.ctx, b.name, err)
 	}
 	if out.ContentLength == nil { // S3 always sends it. Without it, a whole body cannot be distinguished from a part.
 		cancel(nil)
 		_ = out.Body.Close()
-		return 0, pipeline.Transient(errs.Errorf(
+		return contentRange{}, pipeline.Transient(errs.Errorf(
 			"archive: read %s: the answer has no Content-Length: is a proxy in between?", b.name))
 	}
 	b.stream, b.cancel, b.etag = out.Body, cancel, out.ETag
 	received, ok := parseContentRange(aws.ToString(out.ContentRange))
 	if !ok { // the answer is the whole object
-		b.next, b.end = 0, *out.ContentLength
-		return *out.ContentLength, nil
+		return contentRange{first: 0, end: *out.ContentLength, size: *out.ContentLength}, nil
 	}
-	b.next, b.end = received.first, received.last+1
-	return received.size, nil
+	return received, nil
 }
 
 // contentRange is the range of bytes in a response, and the size of the object.
-type contentRange struct{ first, last, size int64 }
+type contentRange struct {
+	first, end int64 // offset of the first byte, and the offset after the last one
+	size       int64
+}
 
 // parseContentRange parses a Content-Range header, such as "bytes 0-9/100". It returns false for any other text.
 func parseContentRange(header string) (r contentRange, ok bool) {
@@ -117,11 +121,12 @@ func parseContentRange(header string) (r contentRange, ok bool) {
 	if !hasUnit || !hasSlash || !hasDash {
 		return contentRange{}, false
 	}
-	var err1, err2, err3 error
-	r.first, err1 = strconv.ParseInt(first, 10, 64)
-	r.last, err2 = strconv.ParseInt(last, 10, 64)
-	r.size, err3 = strconv.ParseInt(size, 10, 64)
-	return r, cmp.Or(err1, err2, err3) == nil
+	var firstErr, lastErr, sizeErr error
+	r.first, firstErr = strconv.ParseInt(first, 10, 64)
+	r.end, lastErr = strconv.ParseInt(last, 10, 64)
+	r.end++ // last is the offset of the last byte
+	r.size, sizeErr = strconv.ParseInt(size, 10, 64)
+	return r, cmp.Or(firstErr, lastErr, sizeErr) == nil
 }
 
 // Read reads the next bytes. It opens a new connection if the last one broke.
@@ -197,21 +202,22 @@ func (b *body) resume() error {
 	if b.stream != nil {
 		return nil
 	}
-	next, end := b.next, b.end
-	_, err := b.requestRange(fmt.Sprintf("bytes=%d-%d", next, end-1))
-	isOtherRange := b.next != next || b.end != end
-	if err == nil && isOtherRange {
-		b.disconnect()
-		err = errs.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next,
-			b.end)
-	}
-	b.next, b.end = next, end
+	received, err := b.requestRange(fmt.Sprintf("bytes=%d-%d", b.next, b.end-1))
 	if awserr.Status(err) == 412 {
 		return errs.Errorf(
 			"archive: read %s: the object was replaced while it was read: read the archive again when nothing writes to it",
 			b.name)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	isOtherRange := received.first != b.next || received.end != b.end
+	if isOtherRange {
+		b.disconnect()
+		return errs.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name,
+			b.next, b.end, received.first, received.end)
+	}
+	return nil
 }
 
 // disconnect closes the open connection, if there is one.
