@@ -81,10 +81,10 @@ func ParseRow(b []byte, extra int) (Row, error) {
 			b = b[8:]
 		default:
 			length, n := binary.Uvarint(b)
-			b = b[max(n, 0):]
-			if n <= 0 || length > uint64(len(b)) {
+			if n <= 0 || length > uint64(len(b)-n) {
 				return nil, errRow
 			}
+			b = b[n:]
 			r[i] = Cell{Text: b[:length:length], Set: true}
 			b = b[length:]
 		}

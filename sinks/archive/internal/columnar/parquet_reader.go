@@ -22,6 +22,12 @@ var errForeign = errs.New("it is not a Parquet object of an archive")
 // TailBytes says how many of the last bytes of an object a caller passes to [Open]. Most footers fit into it.
 const TailBytes = 64 << 10
 
+// A Parquet file ends with a trailer: the length of the metadata before it, in four bytes, and magic.
+const (
+	magic        = "PAR1"
+	trailerBytes = 8
+)
+
 // maxFooter is larger than any footer of this package.
 const maxFooter = 256 << 20
 
@@ -49,10 +55,10 @@ type Reader struct {
 // bytes.
 func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader, err error) {
 	defer recoverPanic(&err)
-	if len(tail) < 8 || string(tail[len(tail)-4:]) != "PAR1" {
+	if len(tail) < trailerBytes || string(tail[len(tail)-len(magic):]) != magic {
 		return nil, fmt.Errorf("%w, or it is %w", errForeign, inputs.ErrCut)
 	}
-	footer := 8 + int64(binary.LittleEndian.Uint32(tail[len(tail)-8:]))
+	footer := trailerBytes + int64(binary.LittleEndian.Uint32(tail[len(tail)-trailerBytes:]))
 	if footer > size || footer > maxFooter {
 		return nil, errForeign
 	}
@@ -79,19 +85,19 @@ func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader,
 // mapColumns finds the index in a Row for each column of the file. It returns an error if a fixed column is missing or
 // has another type.
 func (r *Reader) mapColumns() error {
-	missing := Fields
+	missing := Fields // number of fixed columns that were not found yet
 	for _, path := range r.file.Schema().Columns() {
 		name := path[0]
 		cell := slices.IndexFunc(fixed[:], func(c column) bool { return c.name == name })
-		want := parquet.ByteArray
-		if cell < 0 {
+		if isFixed := cell >= 0; isFixed {
+			missing--
+		} else {
 			cell = Fields + len(r.extra)
 			r.extra = append(r.extra, name)
-		} else {
-			missing--
-			if isNumber(cell) {
-				want = parquet.Int64
-			}
+		}
+		want := parquet.ByteArray
+		if isNumber(cell) {
+			want = parquet.Int64
 		}
 		leaf, ok := r.file.Schema().Lookup(path...)
 		isNested := len(path) != 1
@@ -165,16 +171,16 @@ func (r *Reader) openGroup(ctx context.Context) error {
 	if r.nextGroup == len(r.groups) {
 		return io.EOF
 	}
-	group := r.groups[r.nextGroup]
+	number := r.nextGroup
 	r.nextGroup++
-	start, end, err := r.groupRange(r.nextGroup - 1)
+	start, end, err := r.groupRange(number)
 	if err != nil {
 		return err
 	}
 	if err := r.load(ctx, start, end); err != nil {
 		return err
 	}
-	r.rows = group.Rows()
+	r.rows = r.groups[number].Rows()
 	return nil
 }
 

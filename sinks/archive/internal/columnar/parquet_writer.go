@@ -62,18 +62,18 @@ func (w *Writer) Write(r Row) error {
 		if !cell.Set && c.required {
 			return errs.Errorf("a change has no %s", c.name)
 		}
-		definition := 1 // Parquet's definition level: 1 for a value of an optional column
+		definitionLevel := 1 // of a value in an optional column
 		if c.required {
-			definition = 0
+			definitionLevel = 0
 		}
 		switch {
 		case !cell.Set:
 			row = append(row, parquet.NullValue().Level(0, 0, i))
 		case isNumber(i):
-			row = append(row, parquet.Int64Value(cell.Int).Level(0, definition, i))
+			row = append(row, parquet.Int64Value(cell.Int).Level(0, definitionLevel, i))
 			w.pending += 8
 		default:
-			row = append(row, parquet.ByteArrayValue(cell.Text).Level(0, definition, i))
+			row = append(row, parquet.ByteArrayValue(cell.Text).Level(0, definitionLevel, i))
 			w.pending += len(cell.Text)
 		}
 	}
