@@ -241,9 +241,10 @@ func (s *Store) list(ctx context.Context, prefix string) ([]archive.Info, error)
 	var infos []archive.Info
 	root := s.dir + string(filepath.Separator) // otherwise a link to a folder is not followed
 	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		mayBeMissing := path != root || s.lookOnly // a path may be removed after its folder was read
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && (path != root || s.lookOnly):
-			return nil // removed after its folder was read, or not there
+		case errors.Is(err, fs.ErrNotExist) && mayBeMissing:
+			return nil
 		case err != nil:
 			return err
 		case e.IsDir() && (e.Name() == temporary || e.Name() == fingerprint.Folder):
@@ -251,19 +252,15 @@ func (s *Store) list(ctx context.Context, prefix string) ([]archive.Info, error)
 		case e.IsDir():
 			return ctx.Err()
 		}
-		relative, err := filepath.Rel(s.dir, path)
-		if err != nil {
-			return err
-		}
-		name, err := nameOf(relative)
+		name, err := s.nameAt(path)
 		if err != nil || !strings.HasPrefix(name, prefix) {
 			return err
 		}
 		file, err := e.Info()
-		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
 			return nil
-		case err != nil:
+		}
+		if err != nil {
 			return err
 		}
 		infos = append(infos, archive.Info{Name: name, Size: file.Size(), Modified: file.ModTime()})
@@ -271,4 +268,13 @@ func (s *Store) list(ctx context.Context, prefix string) ([]archive.Info, error)
 	})
 	slices.SortFunc(infos, func(a, b archive.Info) int { return strings.Compare(a.Name, b.Name) })
 	return infos, err
+}
+
+// nameAt returns the name of the object in the file at path.
+func (s *Store) nameAt(path string) (string, error) {
+	relative, err := filepath.Rel(s.dir, path)
+	if err != nil {
+		return "", err
+	}
+	return nameOf(relative)
 }
