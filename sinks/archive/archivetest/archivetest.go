@@ -3,6 +3,7 @@
 package archivetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -160,19 +161,18 @@ func entryText(e archive.Entry, images archive.LineFormat) (string, error) {
 		return plainText(e)
 	}
 	c := e.Change
-	var err error
-	image := func(m item.Image) string {
-		if !m.Exists() {
-			return sinktest.Canonical(sinktest.Item(nil))
-		}
-		text, canonicalErr := sinktest.CanonicalJSON(m.AppendDynamoDBJSON(nil))
-		if canonicalErr != nil {
-			err = canonicalErr
-		}
-		return text
+	oldText, oldErr := imageText(c.Old)
+	newText, newErr := imageText(c.New)
+	text := fmt.Sprintf("%s %v %d %s %s", c.EventName, c.TTLDelete(), max(c.Time.Unix(), 0), oldText, newText)
+	return text, cmp.Or(oldErr, newErr)
+}
+
+// imageText returns the canonical text of an image.
+func imageText(m item.Image) (string, error) {
+	if !m.Exists() {
+		return sinktest.Canonical(sinktest.Item(nil)), nil
 	}
-	text := fmt.Sprintf("%s %v %d %s %s", c.EventName, c.TTLDelete(), max(c.Time.Unix(), 0), image(c.Old), image(c.New))
-	return text, err
+	return sinktest.CanonicalJSON(m.AppendDynamoDBJSON(nil))
 }
 
 func plainText(e archive.Entry) (string, error) {
