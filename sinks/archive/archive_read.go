@@ -77,7 +77,7 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 
 		duplicates := kinesisDuplicates{o: o}
 		seq.Map(m.groups(ctx), func(group []Entry) ([]Entry, bool, error) {
-			isDuplicate, err := duplicates.checkDuplicate(group[0])
+			isDuplicate, err := duplicates.note(group[0])
 			return group, !isDuplicate, err
 		})(yield)
 	}

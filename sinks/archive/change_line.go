@@ -21,33 +21,42 @@ func appendLine(dst []byte, c *record.Change, images LineFormat) ([]byte, error)
 	return appendRecord(dst, c)
 }
 
-// appendRecord appends the record of c as it was received, on one line. For a change from a snapshot it appends a
-// record that decodes to the change. A record of the Streams API does not name its stream. So appendRecord adds a
-// member with the stream, or with the table if the stream is unknown. Then a decoder returns the same change.
+// appendRecord appends the record of c as it was received, on one line, with its source (see appendSource). For a
+// change from a snapshot it appends a record that decodes to the change.
 func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 	raw := bytes.TrimSpace(c.RecordJSON())
 	if len(raw) < 2 || raw[0] != '{' {
 		return nil, errs.Errorf("archive: the change of %s came without its record", c.Key)
 	}
+	dst, rest := appendSource(dst, raw, c)
+	hasLineBreak := bytes.IndexByte(rest, '\n') >= 0 || bytes.IndexByte(rest, '\r') >= 0
+	if hasLineBreak {
+		return appendCompact(dst, rest), nil
+	}
+	return append(dst, rest...), nil
+}
+
+// appendSource adds a member with the stream to a record that lacks it, or with the table if the stream is unknown. A
+// record of the Streams API does not name its stream. With the member a decoder returns the same change. appendSource
+// appends the beginning of the record if that has the new member. The caller appends the rest.
+func appendSource(dst, raw []byte, c *record.Change) (out, rest []byte) {
 	name, text := "eventSourceARN", c.StreamARN
 	if text == "" {
 		name, text = "tableName", c.Table
 	}
+	if text == "" {
+		return dst, raw
+	}
 	start, end, hasMember := memberValue(raw, name)
-	isEmpty := end-start <= len(`null`) // null or ""
-	switch {
-	case text == "":
-	case !hasMember:
+	if !hasMember {
 		dst = append(append(append(dst, `{"`...), name...), `":`...)
-		dst = append(item.AppendJSONText(dst, text), ',')
-		raw = raw[1:]
-	case isEmpty:
+		return append(item.AppendJSONText(dst, text), ','), raw[1:]
+	}
+	isEmpty := end-start <= len(`null`) // null or ""
+	if isEmpty {
 		raw = slices.Concat(raw[:start], item.AppendJSONText(nil, text), raw[end:])
 	}
-	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
-		return append(dst, raw...), nil
-	}
-	return appendCompact(dst, raw), nil
+	return dst, raw
 }
 
 // appendCompact appends JSON without white space between its tokens.
@@ -55,7 +64,7 @@ func appendCompact(dst, src []byte) []byte {
 	inText, escaped := false, false
 	for _, b := range src {
 		switch {
-		case inText:
+		case inText: // a quote that is not escaped ends the text
 			inText = escaped || b != '"'
 			escaped = !escaped && b == '\\'
 		case b == '"':

@@ -165,14 +165,15 @@ func (r *spillRun) next(ctx context.Context) (Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return Entry{}, err
 	}
-	if _, err := r.in.Peek(1); pipeline.IsEnd(err) {
+	_, err := r.in.Peek(1)
+	if pipeline.IsEnd(err) {
 		return Entry{}, io.EOF
-	} else if err != nil {
+	}
+	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
 	}
 	var fields [3][]byte // as in writeSpill
 	for i := range fields {
-		var err error
 		if fields[i], err = r.readField(); err != nil {
 			return Entry{}, fmt.Errorf("archive: %s: %w", r.file.Name(), err)
 		}

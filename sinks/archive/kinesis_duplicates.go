@@ -31,9 +31,9 @@ type kinesisDuplicates struct {
 	eventIDs map[string]bool // event ids of the key's changes in this microsecond
 }
 
-// checkDuplicate reports whether the same change was passed before, and notes that it was passed now. The caller must
-// pass entries in the order of key and version.
-func (d *kinesisDuplicates) checkDuplicate(e Entry) (isDuplicate bool, err error) {
+// note notes a change, and reports whether the same change was noted before. The caller must pass entries in the order
+// of key and version.
+func (d *kinesisDuplicates) note(e Entry) (isDuplicate bool, err error) {
 	if !e.Version.Kinesis() || d.o.rows { // a compaction keeps every line
 		return false, nil
 	}

@@ -46,12 +46,7 @@ func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 
 	failures := make([]error, len(ds))
 	_ = parallel.Each(len(names), parallelItems, func(n int) error {
-		remaining := objects[names[n]]
-		for len(remaining) > 0 { // several times only if names of items collide
-			var sameItem []int
-			sameItem, remaining = splitByFirstItem(ds, remaining)
-			s.writeNewestOf(ctx, ds, sameItem, failures)
-		}
+		s.writeNewestObject(ctx, ds, objects[names[n]], failures)
 		return nil
 	})
 	var failed pipeline.BatchError
@@ -59,6 +54,16 @@ func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 		failed.Add(i, err)
 	}
 	return failed.OrNil()
+}
+
+// writeNewestObject writes one object with the changes at indexes (of ds). They belong to several items only if the
+// names of items collide. Then it writes one item after the other.
+func (s *Sink) writeNewestObject(ctx context.Context, ds []pipeline.Delivery, indexes []int, failures []error) {
+	for len(indexes) > 0 {
+		var sameItem []int
+		sameItem, indexes = splitByFirstItem(ds, indexes)
+		s.writeNewestOf(ctx, ds, sameItem, failures)
+	}
 }
 
 // splitByFirstItem splits indexes (of ds) into the deliveries that have the same item as the first delivery, and the
@@ -76,15 +81,15 @@ func splitByFirstItem(ds []pipeline.Delivery, indexes []int) (sameItem, others [
 }
 
 // writeNewestOf writes the newest change of one item to its object. indexes has the indexes into ds of the item's
-// changes for this object. If a change can never be written, writeNewestOf writes the next older change instead. It
-// sets the failures and the outcomes of all these changes.
+// changes for this object. If the newest change can never be written, writeNewestOf writes the next older change
+// instead, and so on. It sets the failures and the outcomes of all these changes.
 func (s *Sink) writeNewestOf(ctx context.Context, ds []pipeline.Delivery, indexes []int, failures []error) {
 	slices.SortStableFunc(indexes, func(i, j int) int { return ds[j].Change.Version.Compare(ds[i].Change.Version) })
 	for n, i := range indexes {
 		older := indexes[n+1:]
 		err := s.putNewest(ctx, &ds[i])
 		failures[i] = err
-		if err == nil {
+		if err == nil { // the older changes need not be written
 			olderOutcome := pipeline.Coalesced
 			if ds[i].Outcome == pipeline.Superseded {
 				olderOutcome = pipeline.Superseded
@@ -115,14 +120,11 @@ func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 		Item: itemLabel(d.Change.Key), Version: d.Change.Version.String(),
 	}
 	err = s.o.Store.Put(ctx, o)
-	for range replaceTries {
-		if !isOvertaken(err) {
-			return err
+	for tries := 0; isOvertaken(err); tries++ {
+		if tries == replaceTries {
+			return overtaken(o.Name, replaceTries)
 		}
 		err = s.replaceOlder(ctx, d, o)
-	}
-	if isOvertaken(err) {
-		return overtaken(o.Name, replaceTries)
 	}
 	return err
 }
@@ -162,12 +164,13 @@ func (s *Sink) replaceOlder(ctx context.Context, d *pipeline.Delivery, o Object)
 // newestOf returns the item and the version of a stored object. Both are zero if the object has no newest version of an
 // item.
 func newestOf(stored Stored, tableInKey bool) (owner string, version record.Version) {
-	if stored.Content == nil {
-		version, err := record.ParseVersion(stored.Version)
+	isDescribed := stored.Content == nil // by Item and Version
+	if isDescribed {
+		v, err := record.ParseVersion(stored.Version)
 		if err != nil {
 			return "", record.Version{}
 		}
-		return stored.Item, version
+		return stored.Item, v
 	}
 	e, err := parseLine(bytes.TrimSpace(stored.Content), tableInKey)
 	isHistory := !isNewest(e.Line) && !isPlain(e.Line)

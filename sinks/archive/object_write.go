@@ -58,7 +58,8 @@ func putOrRestore(ctx context.Context, store Store, o Object, next redact.Safe) 
 	if err == nil && !stored.isBody(o.Body) {
 		// Another version of the program may compress the same lines to other bytes. Such an object stays as it is, with
 		// its age and storage class.
-		err = replaceDamaged(ctx, replacer, o, stored, verifyLog(ctx, store, o.Name), next)
+		readErr := verifyLog(ctx, store, o.Name)
+		err = replaceDamaged(ctx, replacer, o, stored, readErr, next)
 	}
 	if isOvertaken(err) {
 		return overtaken(o.Name, 1)
@@ -115,7 +116,8 @@ func isDamaged(ctx context.Context, err error) (bool, error) {
 		return false, nil
 	}
 	_, retryable := pipeline.Retryable(err)
-	if retryable || pipeline.IsFatal(err) || isOvertaken(err) {
+	isOtherReason := retryable || pipeline.IsFatal(err) || isOvertaken(err)
+	if isOtherReason {
 		return false, err
 	}
 	return true, nil
@@ -263,14 +265,15 @@ func (s *Sink) checkSame(ctx context.Context, o Object, c *record.Change) error 
 		return err
 	}
 	hasIdentity := described.Identity != ""
-	isKnown := hasIdentity || described.Content != nil // otherwise the description may have only the size
-	switch {
-	case hasIdentity && described.Identity != o.Identity:
+	if hasIdentity && described.Identity != o.Identity {
 		return errs.Errorf(
 			"archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", o.Name, c.Version, c.Key)
-	case isKnown && described.isBody(o.Body):
+	}
+	isKnown := hasIdentity || described.Content != nil // otherwise the description may have only the size
+	if isKnown && described.isBody(o.Body) {
 		return nil
 	}
+
 	stored, err := readItem(ctx, s.o.Store, o.Name, hasTable(c.Key))
 	if err != nil {
 		return s.replaceUnreadable(ctx, o, described, err)

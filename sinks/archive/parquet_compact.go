@@ -36,7 +36,11 @@ func (r rowRun) next(ctx context.Context) (Entry, error) {
 		return Entry{}, err
 	}
 	v, err := record.ParseVersion(string(row[columnar.Version].Text))
-	return r.accept(Entry{Key: item.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}, err)
+	if err != nil {
+		return Entry{}, r.wrapError(err)
+	}
+	e := Entry{Key: item.Key(row[columnar.Key].Text), Version: v, Line: row.Append(nil)}
+	return e, r.checkOrder(e)
 }
 
 // rowsBody builds a Parquet object of encoded rows.

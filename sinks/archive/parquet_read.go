@@ -58,7 +58,7 @@ func openRanges(ctx context.Context, s Store, name string) (tail []byte, size in
 func (r *parquetRun) nextRow(ctx context.Context) (columnar.Row, error) {
 	row, err := r.rows.Next(ctx)
 	if err != nil && !pipeline.IsEnd(err) {
-		return nil, fmt.Errorf("archive: %s: %w", r.name, err)
+		return nil, r.wrapError(err)
 	}
 	return row, err
 }
@@ -72,7 +72,7 @@ func (r *parquetRun) next(ctx context.Context) (Entry, error) {
 	if r.rows.Plain() {
 		line = appendPlainRow(nil, row)
 	} else if line, err = appendRowRecord(nil, row); err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+		return Entry{}, r.wrapError(err)
 	}
 	return r.parse(line)
 }

@@ -95,10 +95,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, p)
 		return nil
 	}
-	p := new(Put) // putCache keeps this Put, so it is not allocated in the arena of the page
-	if !s.recent.timeOnly {
-		p = pipeline.Alloc[Put](d)
-	}
+	p := s.newPut(d)
 	p.Kind, p.sink = kind, s
 	scope := template.ScopeOf(d.Change)
 	scope.Mask = s.o.Mask
@@ -114,6 +111,14 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	return nil
 }
 
+// newPut returns a new Put in the arena of the page, unless putCache may keep the Put beyond the page.
+func (s *Sink) newPut(d *pipeline.Delivery) *Put {
+	if s.recent.timeOnly {
+		return new(Put)
+	}
+	return pipeline.Alloc[Put](d)
+}
+
 // setObject sets the object of a Put, or the folder of the object.
 func (s *Sink) setObject(p *Put, c *record.Change, scope template.Scope) (err error) {
 	switch {
@@ -122,16 +127,17 @@ func (s *Sink) setObject(p *Put, c *record.Change, scope template.Scope) (err er
 			return err
 		}
 		p.Tags, err = s.tagsOf(scope)
-	case s.o.Partition != nil:
-		folder, err := s.o.Partition.AppendObjectKey([]byte(s.o.Prefix), scope)
-		if err != nil {
-			return fmt.Errorf("archive: partition %q: %w", s.o.Partition, err)
-		}
-		p.Folder = shortenName(string(folder)) + "/"
-	default:
+		return err
+	case s.o.Partition == nil:
 		p.Folder = s.o.Prefix
+		return nil
 	}
-	return err
+	folder, err := s.o.Partition.AppendObjectKey([]byte(s.o.Prefix), scope)
+	if err != nil {
+		return fmt.Errorf("archive: partition %q: %w", s.o.Partition, err)
+	}
+	p.Folder = shortenName(string(folder)) + "/"
+	return nil
 }
 
 // objectName returns the name of a change's PerItem object.

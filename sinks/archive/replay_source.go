@@ -83,11 +83,13 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	stop := context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })
 	defer stop()
 	lines := make([]byte, 0, s.o.PageBytes+s.o.PageBytes/8)
-	for len(lines) < s.o.PageBytes && s.endErr == nil {
-		var line []byte
-		if line, s.endErr = s.nextLine(); s.endErr == nil {
-			lines = append(append(lines, line...), '\n')
+	for len(lines) < s.o.PageBytes {
+		line, err := s.nextLine()
+		if err != nil {
+			s.endErr = err // the next Read returns it if this page has lines
+			break
 		}
+		lines = append(append(lines, line...), '\n')
 	}
 	if ctx.Err() != nil && !pipeline.IsEnd(s.endErr) {
 		s.endErr = context.Cause(ctx)

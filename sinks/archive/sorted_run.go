@@ -43,21 +43,24 @@ type entries struct {
 // parse returns the entry of the next line.
 func (r *entries) parse(line []byte) (Entry, error) {
 	e, err := parseLine(line, r.tableInKey)
-	return r.accept(e, err)
+	if err != nil {
+		return Entry{}, r.wrapError(err)
+	}
+	return e, r.checkOrder(e)
 }
 
-// accept returns e. It returns an error if err is not nil, or if e is before the last entry.
-func (r *entries) accept(e Entry, err error) (Entry, error) {
-	if err == nil && r.last.Line != nil && compareEntries(r.last, e) > 0 {
-		err = errs.New(
-			"its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
-	}
-	if err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+// checkOrder returns an error if the next entry, e, is before the last one.
+func (r *entries) checkOrder(e Entry) error {
+	if r.last.Line != nil && compareEntries(r.last, e) > 0 {
+		return r.wrapError(errs.New(
+			"its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey"))
 	}
 	r.last = e
-	return e, nil
+	return nil
 }
+
+// wrapError adds the name of the object to an error.
+func (r *entries) wrapError(err error) error { return fmt.Errorf("archive: %s: %w", r.name, err) }
 
 // openLog opens an object of JSON lines.
 func openLog(ctx context.Context, s Store, name string, tableInKey bool) (*logRun, error) {
@@ -89,7 +92,7 @@ func (r *logRun) next(ctx context.Context) (Entry, error) {
 		return Entry{}, io.EOF
 	}
 	if err != nil {
-		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
+		return Entry{}, r.wrapError(err)
 	}
 	return r.parse(bytes.TrimSuffix(line, []byte("\n")))
 }

@@ -169,22 +169,22 @@ func (b *runBuilder) load(ctx context.Context) error {
 		return err
 	})
 	for i, info := range batch {
-		err := failures[i]
-		if frozen, isFrozen := errors.AsType[*FrozenError](err); isFrozen {
+		if frozen, isFrozen := errors.AsType[*FrozenError](failures[i]); isFrozen {
 			b.frozen = append(b.frozen, frozen.Objects...)
 			continue
 		}
-		isLarge := info.Size > smallObject
-		switch {
-		case err != nil:
-			return err
-		case isLarge && !foundFrozen: // it is not frozen, although its class may be
-			err = b.queueLarge(ctx, info)
-		default:
-			b.noteOpened(info)
-			err = b.keepEntries(ctx, entries[i])
+		if failures[i] != nil {
+			return failures[i]
 		}
-		if err != nil {
+		isLarge := info.Size > smallObject
+		if isLarge && !foundFrozen { // it is not frozen, although its class may be
+			if err := b.queueLarge(ctx, info); err != nil {
+				return err
+			}
+			continue
+		}
+		b.noteOpened(info)
+		if err := b.keepEntries(ctx, entries[i]); err != nil {
 			return err
 		}
 	}

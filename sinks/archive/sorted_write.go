@@ -84,27 +84,34 @@ func (p *sortedPass) add(d *pipeline.Delivery) error {
 	if p.written[group] {
 		return nil
 	}
-	o := p.open[group]
-	switch {
-	case o == nil && len(p.open) == maxOpenObjects:
-		p.postponed[group] = true
-		if len(p.postponed) > (maxPasses-1)*maxOpenObjects {
-			return errTooManyGroups
-		}
-		return nil
-	case o == nil:
+	o, isOpen := p.open[group]
+	if !isOpen && len(p.open) == maxOpenObjects {
+		return p.postpone(group)
+	}
+	if !isOpen {
 		var err error
 		if o, err = p.sink.openSorted(d); err != nil {
 			return err
 		}
 		p.open[group] = o
 		p.order = append(p.order, group)
-	case o.key == d.Change.Key && o.version == d.Change.Version:
+	}
+	isRepeated := isOpen && o.key == d.Change.Key && o.version == d.Change.Version
+	if isRepeated {
 		p.coalesced++
 		return nil
 	}
 	o.key, o.version = d.Change.Key, d.Change.Version
 	return o.add(p.sink.o.Mask.Change(d.Change), put.Columns)
+}
+
+// postpone leaves a group to a later pass. It returns an error if the later passes cannot build so many objects.
+func (p *sortedPass) postpone(group objectGroup) error {
+	p.postponed[group] = true
+	if len(p.postponed) > (maxPasses-1)*maxOpenObjects {
+		return errTooManyGroups
+	}
+	return nil
 }
 
 // write writes the open objects, and adds their groups to written.
