@@ -144,16 +144,16 @@ func noneOf(texts ...string) textRule {
 // the records with other operations. UNKNOWN means every unknown operation.
 func operations(names []string, opposite bool) alternatives {
 	var matching, others []string
+	isMatching := func(name string) bool { return slices.Contains(names, name) != opposite }
 	for _, name := range []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"} {
-		if slices.Contains(names, name) != opposite {
+		if isMatching(name) {
 			matching = append(matching, name)
 		} else {
 			others = append(others, name)
 		}
 	}
-	matchesUnknown := slices.Contains(names, "UNKNOWN") != opposite
 	switch {
-	case matchesUnknown:
+	case isMatching("UNKNOWN"):
 		return alternatives{{eventName: anyBut(others...)}}
 	case len(matching) == 0:
 		return nil

@@ -45,11 +45,8 @@ func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 func requireImage(c alternatives, image, operation string) alternatives {
 	c = slices.Clone(c)
 	for i, p := range c {
-		for path, l := range p {
-			if l.absent && path.inImage(image) {
-				c[i], _ = p.intersection(pattern{eventName: anyBut(operation)})
-				break
-			}
+		if p.acceptsMissing(image) {
+			c[i], _ = p.intersection(pattern{eventName: anyBut(operation)})
 		}
 	}
 	return c.simplify()

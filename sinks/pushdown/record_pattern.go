@@ -38,6 +38,16 @@ func canBeNamed(attribute string) bool {
 // every record matches the empty pattern.
 type pattern map[recordPath]textRule
 
+// acceptsMissing reports whether a text of the image may be absent in a record that matches.
+func (p pattern) acceptsMissing(image string) bool {
+	for path, l := range p {
+		if l.absent && path.inImage(image) {
+			return true
+		}
+	}
+	return false
+}
+
 // intersection returns the pattern of the records that match both patterns. ok is false if no record can match both.
 func (p pattern) intersection(q pattern) (both pattern, ok bool) {
 	both = maps.Clone(p)

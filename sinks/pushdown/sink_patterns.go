@@ -20,7 +20,7 @@ func (t *translator) sinks(cfg *config.Config, functionScopes []*entity.Scope) a
 		}
 		c := t.sink(s, events, cfg.DropsTTLDeletes(s))
 		if c.matchesAll() {
-			t.reasons = nil
+			t.reasons = nil // only this sink matters
 			return t.matchAny("%s needs every change: %s", s.Name, whyEverything(s))
 		}
 		needed = needed.union(c)
@@ -28,7 +28,7 @@ func (t *translator) sinks(cfg *config.Config, functionScopes []*entity.Scope) a
 	for _, scope := range functionScopes {
 		c := t.condition(rules.OfKeys(scope), false)
 		if c.matchesAll() {
-			t.reasons = nil
+			t.reasons = nil // only this function matters
 			return t.matchAny("the Go function for %s needs every change", scope)
 		}
 		needed = needed.union(c)

@@ -106,13 +106,13 @@ func (l *textRule) addIfMet(x, y textRule) {
 
 // intersectionInexact reports whether l.intersection(m) also matches texts that do not meet both rules.
 func (l textRule) intersectionInexact(m textRule) bool {
-	for _, pair := range [][2]textRule{{l, m}, {m, l}} {
-		starts := textRule{starts: pair[0].starts}
-		if pair[1].anyExcept && slices.ContainsFunc(pair[1].except, starts.matches) {
-			return true
-		}
-	}
-	return false
+	return l.startsLikeExcept(m) || m.startsLikeExcept(l)
+}
+
+// startsLikeExcept reports whether l takes all texts with a prefix, and m excludes a text with this prefix.
+func (l textRule) startsLikeExcept(m textRule) bool {
+	starts := textRule{starts: l.starts}
+	return m.anyExcept && slices.ContainsFunc(m.except, starts.matches)
 }
 
 func (l textRule) sameAs(m textRule) bool {
