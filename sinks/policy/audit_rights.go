@@ -93,7 +93,7 @@ func (w *writer) allowAuditState() {
 
 // allowAuditSearch adds the rights to read documents. They include posts, because a search and a scroll are posts.
 func (w *writer) allowAuditSearch(s config.Sink) {
-	domain, ok := w.searchDomain(s)
+	domain, ok := w.allowConnection(s)
 	if !ok {
 		return
 	}

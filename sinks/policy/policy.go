@@ -189,7 +189,7 @@ func (w *writer) allowArchive(s config.Sink) {
 // and a condition names the alias, because a resource cannot name an alias.
 func (w *writer) allowKey(sid, key string) {
 	region, arn := w.options.Region, w.arn("kms", "key/"+key)
-	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 { // key is an ARN
+	if parts := strings.SplitN(key, ":", 5); len(parts) == 5 { // an ARN: arn:PARTITION:kms:REGION:...
 		region, arn = parts[3], key
 	}
 	conditions := []Condition{{"StringEquals", "kms:ViaService", []string{"s3." + region + "." + w.options.Suffix}}}

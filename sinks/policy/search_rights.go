@@ -12,7 +12,7 @@ import (
 // allowSearch adds the rights to write documents. A policy can limit only the path of a request, and most paths name
 // the index.
 func (w *writer) allowSearch(s config.Sink) {
-	domain, ok := w.searchDomain(s)
+	domain, ok := w.allowConnection(s)
 	if !ok {
 		return
 	}
@@ -30,15 +30,18 @@ func (w *writer) allowSearch(s config.Sink) {
 	}
 }
 
-// searchDomain returns the ARN of the sink's domain. ok is false if the runner needs no rights on the domain. That is
-// so if the sink's connection uses another authentication, or if it uses a role of its own. For such a role,
-// searchDomain adds the right to assume it.
-func (w *writer) searchDomain(s config.Sink) (arn string, ok bool) {
+// allowConnection adds the right to assume the role of the sink's connection. If the connection has no role of its own,
+// allowConnection returns the ARN of the domain, on which the runner itself needs rights. Otherwise ok is false, as it
+// is for a connection with another authentication.
+func (w *writer) allowConnection(s config.Sink) (domain string, ok bool) {
 	i := slices.IndexFunc(w.cfg.Connections, func(c config.Connection) bool { return c.Name == s.Search.Connection })
-	if i < 0 || w.cfg.Connections[i].Auth != "sigv4" {
+	if i < 0 {
 		return "", false
 	}
 	c := w.cfg.Connections[i]
+	if c.Auth != "sigv4" {
+		return "", false
+	}
 	if c.AssumeRole != "" {
 		w.allow(sid("search", s.Name), "the connection's role reaches the documents", []string{"sts:AssumeRole"},
 			c.AssumeRole)
