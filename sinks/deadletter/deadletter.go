@@ -66,7 +66,7 @@ func ID(l *pipeline.DeadLetter) string {
 	if !isChangeKnown {
 		parts = append(parts, l.Partition, strconv.Itoa(l.Index), l.Sequence)
 	}
-	isDecoded := isChangeKnown && l.Sink != ""
+	isDecoded := isChangeKnown && l.Sink != "" // a record that could not be decoded has no sink
 	if !isDecoded {
 		raw, _ := compact(l.Raw) // as Parse returns it, so that a parsed letter has the same ID
 		parts = append(parts, string(raw))

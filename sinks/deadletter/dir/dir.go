@@ -141,23 +141,29 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 // begin locks the folder against other users, and reads what they appended. The lock lasts until end is called.
 func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	s.mu.Lock()
-	if s.log == nil {
-		s.mu.Unlock()
-		return nil, errs.New("deadletter: the store is closed")
-	}
-	if err := ctx.Err(); err != nil {
-		s.mu.Unlock()
-		return nil, pipeline.Transient(err)
-	}
-	release, err := s.log.Acquire(ctx)
+	release, err := s.acquire(ctx)
 	if err != nil {
 		s.mu.Unlock()
-		return nil, disk.Classify(fmt.Errorf("deadletter: %w", err))
+		return nil, err
 	}
 	return func() {
 		release()
 		s.mu.Unlock()
 	}, nil
+}
+
+// acquire locks the folder against other processes. The caller has locked the store.
+func (s *Store) acquire(ctx context.Context) (release func(), err error) {
+	if s.log == nil {
+		return nil, errs.New("deadletter: the store is closed")
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, pipeline.Transient(err)
+	}
+	if release, err = s.log.Acquire(ctx); err != nil {
+		return nil, disk.Classify(fmt.Errorf("deadletter: %w", err))
+	}
+	return release, nil
 }
 
 // Read yields the letters in the order in which they were put. It may run while others Put and Remove. The sequence

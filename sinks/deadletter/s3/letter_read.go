@@ -51,8 +51,9 @@ func (s *Store) getNew(
 		return nil, err
 	}
 	for i, letter := range got {
-		if id := chunk[i].id; found[i] && !seen[id] { // a letter can be in a chunk twice
-			seen[id] = true
+		isNew := found[i] && !seen[chunk[i].id] // a letter can be in a chunk twice
+		if isNew {
+			seen[chunk[i].id] = true
 			letters = append(letters, letter)
 		}
 	}

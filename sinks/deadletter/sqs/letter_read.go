@@ -80,11 +80,13 @@ func (s *Store) receiveLetter(
 
 // receiveOrWait receives messages, or waits for those of another reader. more is false if there are no others.
 func (s *Store) receiveOrWait(ctx context.Context, r *reader, started time.Time) (more bool, err error) {
-	// A reader that once was alone needs no further check: readers that start later wait for its messages.
-	needsCheck := !r.alone.Load()
+	wasAlone := r.alone.Load()
 	received, err := s.receiveMessages(ctx, r)
-	if received || err != nil || !needsCheck {
+	if received || err != nil {
 		return received, err
+	}
+	if wasAlone { // readers that started later wait for the messages of this one
+		return false, nil
 	}
 	isAlone, err := s.isOnlyReader(ctx, r)
 	if err != nil {
@@ -94,7 +96,15 @@ func (s *Store) receiveOrWait(ctx context.Context, r *reader, started time.Time)
 		r.alone.Store(true) // the other reader may have released messages, so receive again
 		return true, nil
 	}
+	if err := s.waitForOthers(ctx, r, started); err != nil {
+		return false, err
+	}
+	return true, nil
+}
 
+// waitForOthers waits a moment for the messages of another reader. It returns an error if the Read, which began at
+// started, lasts for s.Settle already.
+func (s *Store) waitForOthers(ctx context.Context, r *reader, started time.Time) error {
 	if !r.warned.Swap(true) {
 		s.Logger.LogAttrs(ctx, slog.LevelWarn,
 			"letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
@@ -102,16 +112,16 @@ func (s *Store) receiveOrWait(ctx context.Context, r *reader, started time.Time)
 			slog.Duration("there_again_within", s.Visibility))
 	}
 	if time.Since(started) >= s.Settle {
-		return false, pipeline.RetryAfter(&awserr.Error{
+		return pipeline.RetryAfter(&awserr.Error{
 			Op: "deadletter: the queue " + s.address.Name, Code: "some of its letters are being read elsewhere",
 			Hint: fmt.Sprintf("another redrive runs: wait for it; letters that a dead one was reading are there again within %v",
 				s.Visibility),
 		}, s.Settle)
 	}
 	if pipeline.Sleep(ctx, max(s.Poll, s.Settle/20)) != nil {
-		return false, pipeline.Transient(context.Cause(ctx))
+		return pipeline.Transient(context.Cause(ctx))
 	}
-	return true, nil
+	return nil
 }
 
 // Count returns the number of messages in the queue, for all pipelines that use it. SQS counts approximately. Count
@@ -166,8 +176,8 @@ func (s *Store) receiveMessages(ctx context.Context, r *reader) (received bool, 
 	return len(out.Messages) > 0, err
 }
 
-// addMessage adds a message to r: as a letter, or, with an empty id, as a foreign message. A letter of another pipeline
-// is foreign. So is a message that is no letter, for which addMessage also returns an error.
+// addMessage adds a message to r, as a letter or as a foreign message. A letter of another pipeline is foreign. So is a
+// message that is no letter, for which addMessage also returns an error.
 func (s *Store) addMessage(r *reader, m types.Message) error {
 	h := handle{message: aws.ToString(m.MessageId), receipt: aws.ToString(m.ReceiptHandle)}
 	line, err := decode(aws.ToString(m.Body))
@@ -176,13 +186,13 @@ func (s *Store) addMessage(r *reader, m types.Message) error {
 	if err == nil {
 		letter, id, err = deadletter.Parse(line)
 	}
-	if err != nil {
-		return errors.Join(r.add(h, "", nil), s.messageError(h, err))
+	switch {
+	case err != nil:
+		return errors.Join(r.addForeign(h), s.messageError(h, err))
+	case letter.Pipeline != s.Pipeline:
+		return s.messageError(h, r.addForeign(h))
 	}
-	if letter.Pipeline != s.Pipeline {
-		id = ""
-	}
-	return s.messageError(h, r.add(h, id, line))
+	return s.messageError(h, r.addLetter(h, id, line))
 }
 
 // messageError adds the names of a message and the queue to an error; nil stays nil.

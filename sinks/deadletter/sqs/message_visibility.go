@@ -78,11 +78,15 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		return err
 	}
 	handles, allKnown := r.handlesOf(ids)
-	for more := true; more && !allKnown; {
-		if more, err = s.receiveMessages(ctx, r); err != nil {
+	for !allKnown {
+		received, err := s.receiveMessages(ctx, r)
+		if err != nil {
 			return err
 		}
 		handles, allKnown = r.handlesOf(ids)
+		if !received { // the queue does not have the other letters
+			break
+		}
 	}
 	if err := s.deleteMessages(ctx, r, handles); err != nil {
 		return err

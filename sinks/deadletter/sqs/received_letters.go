@@ -58,19 +58,26 @@ func newReader() (*reader, error) {
 	return &reader{file: file, byID: map[string]*receivedLetter{}}, nil
 }
 
-// add adds a message. id and line are the ID and the JSON of its letter. id is "" if the message is not a letter of
-// this pipeline.
-func (r *reader) add(h handle, id string, line []byte) error {
+// addForeign adds a message that is not a letter of this pipeline.
+func (r *reader) addForeign(h handle) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return errReleased
 	}
 	r.count++
-	if id == "" {
-		r.foreign = append(r.foreign, h)
-		return nil
+	r.foreign = append(r.foreign, h)
+	return nil
+}
+
+// addLetter adds a message with the letter of an ID. line is the JSON of the letter.
+func (r *reader) addLetter(h handle, id string, line []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errReleased
 	}
+	r.count++
 	letter := r.byID[id]
 	if letter == nil {
 		if _, err := r.file.WriteAt(line, r.size); err != nil {
@@ -82,9 +89,9 @@ func (r *reader) add(h handle, id string, line []byte) error {
 	}
 	h.letter = letter
 	for i := range letter.handles {
-		if letter.handles[i].message == h.message {
-			letter.handles[i] = h // the renewal came too late, and the message was received again
-			r.count--
+		if letter.handles[i].message == h.message { // the renewal came too late, and the message was received again
+			letter.handles[i] = h
+			r.count-- // it was counted before
 			return nil
 		}
 	}
