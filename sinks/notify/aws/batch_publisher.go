@@ -82,6 +82,7 @@ type sending struct {
 	failedKeys map[item.Key]bool // keys with a failed message
 }
 
+// fail sets the error of a message; nil changes nothing.
 func (s *sending) fail(m outgoing, err error) {
 	if err != nil {
 		s.failed.Add(m.index, err)
@@ -99,12 +100,8 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 			s.fail(m, errBehind)
 			continue
 		}
-		if len(batch) == queue.MaxEntries || takenKeys[m.Key] {
-			takenKeys[m.Key] = true
-			later = append(later, m)
-			continue
-		}
-		if m.body == nil {
+		mayFit := len(batch) < queue.MaxEntries && !takenKeys[m.Key]
+		if mayFit && m.body == nil {
 			var err error
 			if m, err = s.prepare(ctx, m); err != nil {
 				s.fail(m, err)
@@ -112,11 +109,12 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 			}
 		}
 		takenKeys[m.Key] = true
-		if len(batch) > 0 && size+m.bytes > s.maxBytes {
+		fits := mayFit && (len(batch) == 0 || size+m.bytes <= s.maxBytes)
+		if fits {
+			batch, size = append(batch, m), size+m.bytes
+		} else {
 			later = append(later, m)
-			continue
 		}
-		batch, size = append(batch, m), size+m.bytes
 	}
 	return batch, later
 }
@@ -186,10 +184,10 @@ func escapeRefused(body []byte) []byte {
 // deliver sends a batch. If the service permanently refuses the whole batch, deliver sends its messages one by one,
 // since one message may be the cause. outage is a transient or fatal error of a whole call.
 func (s *sending) deliver(ctx context.Context, batch []outgoing) (outage error) {
-	errs, callErr := s.send(ctx, batch)
+	messageErrors, callErr := s.send(ctx, batch)
 	if callErr == nil {
 		for i, m := range batch {
-			s.fail(m, errs[i])
+			s.fail(m, messageErrors[i])
 		}
 		return nil
 	}
@@ -204,11 +202,11 @@ func (s *sending) deliver(ctx context.Context, batch []outgoing) (outage error) 
 		return nil
 	}
 	for i, m := range batch {
-		if outage == nil {
-			outage = s.deliver(ctx, batch[i:i+1])
-		} else {
+		if outage != nil {
 			s.fail(m, pipeline.Transient(errNotTried))
+			continue
 		}
+		outage = s.deliver(ctx, batch[i:i+1])
 	}
 	return outage
 }

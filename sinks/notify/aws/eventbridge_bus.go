@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -140,25 +141,29 @@ func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 func hasLongInteger(text []byte) bool {
 	inString := false
 	for i := 0; i < len(text); i++ {
-		if inString && text[i] == '\\' {
+		switch {
+		case inString && text[i] == '\\':
 			i++ // the escaped character does not end the string
-			continue
-		}
-		if text[i] == '"' {
+		case text[i] == '"':
 			inString = !inString
-		}
-		if inString || !isNumberByte(text[i]) {
-			continue
-		}
-		start := i
-		for i+1 < len(text) && isNumberByte(text[i+1]) {
-			i++
-		}
-		if isBeyondInt64(text[start : i+1]) {
-			return true
+		case !inString && isNumberByte(text[i]):
+			number := leadingNumber(text[i:])
+			if isBeyondInt64(number) {
+				return true
+			}
+			i += len(number) - 1
 		}
 	}
 	return false
+}
+
+// leadingNumber returns the number with which text begins.
+func leadingNumber(text []byte) []byte {
+	end := slices.IndexFunc(text, func(c byte) bool { return !isNumberByte(c) })
+	if end < 0 {
+		return text
+	}
+	return text[:end]
 }
 
 func isNumberByte(c byte) bool { return c == '-' || c == '.' || '0' <= c && c <= '9' }
