@@ -29,7 +29,7 @@ type spills struct {
 	count  int // number of runs that were written
 }
 
-// put writes the remaining entries of m to disk, as a run of the level.
+// put writes the remaining entries of m to disk, as a run of the level. If the level is full then, put merges it up.
 func (s *spills) put(ctx context.Context, m *merge, level int) error {
 	path, err := s.write(ctx, m)
 	if err != nil || path == "" {

@@ -24,9 +24,24 @@ func getRange(ctx context.Context, s Ranger, name string, offset, n int64) (b []
 	if err != nil {
 		return nil, 0, err
 	}
-	b, err = io.ReadAll(io.LimitReader(body, n))
-	if err := errors.Join(err, body.Close()); err != nil {
-		return nil, 0, fmt.Errorf("archive: %s: %w", name, err)
+	b, err = readAndClose(name, io.LimitReader(body, n), body)
+	return b, size, err
+}
+
+// getWhole reads an object into memory.
+func getWhole(ctx context.Context, s Store, name string) ([]byte, error) {
+	body, err := s.Get(ctx, name)
+	if err != nil {
+		return nil, err
 	}
-	return b, size, nil
+	return readAndClose(name, body, body)
+}
+
+// readAndClose reads the bytes of an object to their end, and closes its body.
+func readAndClose(name string, content io.Reader, body io.Closer) ([]byte, error) {
+	b, err := io.ReadAll(content)
+	if err := errors.Join(err, body.Close()); err != nil {
+		return nil, fmt.Errorf("archive: %s: %w", name, err)
+	}
+	return b, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -34,24 +33,18 @@ func openParquet(ctx context.Context, s Store, name string, tableInKey bool) (*p
 
 // openRanges returns the last bytes of an object, its size, and a function that reads other bytes.
 func openRanges(ctx context.Context, s Store, name string) (tail []byte, size int64, fetch columnar.Fetch, err error) {
-	if ranger, ok := s.(Ranger); ok {
-		fetch = func(ctx context.Context, offset, n int64) ([]byte, error) {
-			b, _, err := getRange(ctx, ranger, name, offset, n)
-			return b, err
-		}
-		tail, size, err = getRange(ctx, ranger, name, -columnar.TailBytes, columnar.TailBytes)
-		return tail, size, fetch, err
+	ranger, canReadRanges := s.(Ranger)
+	if !canReadRanges {
+		whole, err := getWhole(ctx, s, name)
+		fetch = func(_ context.Context, offset, n int64) ([]byte, error) { return whole[offset : offset+n], nil }
+		return whole, int64(len(whole)), fetch, err
 	}
-	body, err := s.Get(ctx, name)
-	if err != nil {
-		return nil, 0, nil, err
+	fetch = func(ctx context.Context, offset, n int64) ([]byte, error) {
+		b, _, err := getRange(ctx, ranger, name, offset, n)
+		return b, err
 	}
-	whole, err := io.ReadAll(body)
-	if err := errors.Join(err, body.Close()); err != nil {
-		return nil, 0, nil, fmt.Errorf("archive: %s: %w", name, err)
-	}
-	fetch = func(_ context.Context, offset, n int64) ([]byte, error) { return whole[offset : offset+n], nil }
-	return whole, int64(len(whole)), fetch, nil
+	tail, size, err = getRange(ctx, ranger, name, -columnar.TailBytes, columnar.TailBytes)
+	return tail, size, fetch, err
 }
 
 // nextRow returns the next row, which is valid until the next call.

@@ -60,9 +60,14 @@ func (p *Put) String() string {
 	if p.sink != nil && p.sink.o.Roll.Age > 0 {
 		text += ", written within " + shortAge(p.sink.o.Roll.Age)
 	}
-	if len(p.Columns) == 0 {
-		return text
+	if len(p.Columns) > 0 {
+		text += ": " + p.columnsText()
 	}
+	return text
+}
+
+// columnsText returns the columns of a Put of a sink, with their values.
+func (p *Put) columnsText() string {
 	columns := make([]string, len(p.Columns))
 	for i, v := range p.Columns {
 		columns[i] = p.sink.o.Columns[i].Name + " absent"
@@ -70,7 +75,7 @@ func (p *Put) String() string {
 			columns[i] = p.sink.o.Columns[i].Name + "=" + string(item.AppendJSONText(nil, string(appendCell(nil, v))))
 		}
 	}
-	return text + ": " + strings.Join(columns, ", ")
+	return strings.Join(columns, ", ")
 }
 
 // shortAge returns the text of a duration without units that are 0, such as 5m or 1h30m.

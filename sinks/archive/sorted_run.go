@@ -123,15 +123,20 @@ func readItem(ctx context.Context, s Store, name string, tableInKey bool) (Entry
 	line, err := bounded.ReadAll(body, bounded.Object)
 	line = bytes.TrimSpace(line)
 	err = cmp.Or(err, body.Close(), inputs.CheckEnd(line))
-	if err == nil && len(line) == 0 {
-		err = inputs.ErrEmpty
-	}
 	var e Entry
 	if err == nil {
-		e, err = parseLine(line, tableInKey)
+		e, err = parseItem(line, tableInKey)
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", name, err)
 	}
 	return e, nil
+}
+
+// parseItem parses the content of an object of one change.
+func parseItem(line []byte, tableInKey bool) (Entry, error) {
+	if len(line) == 0 {
+		return Entry{}, inputs.ErrEmpty
+	}
+	return parseLine(line, tableInKey)
 }

@@ -36,10 +36,7 @@ func (t *table) setPartitions() error {
 		t.setPerItem()
 		return nil
 	case t.Partition == nil:
-		t.folder = folderOf(t.Location)
-		if t.folder != t.Location || isBucket(t.Location) {
-			t.addSharedFolderNote()
-		}
+		t.setOneFolder()
 		return nil
 	}
 
@@ -58,6 +55,15 @@ func (t *table) setPartitions() error {
 	commonStart, _, _ := strings.Cut(t.template, "${") // all folders begin with it
 	t.folder = folderOf(commonStart)
 	return nil
+}
+
+// setOneFolder sets the location of objects that are all in one folder.
+func (t *table) setOneFolder() {
+	t.folder = folderOf(t.Location)
+	hasOwnFolder := t.folder == t.Location && !isBucket(t.Location)
+	if !hasOwnFolder {
+		t.addSharedFolderNote()
+	}
 }
 
 // isBucket reports whether a location is a whole bucket, such as s3://bucket/.
