@@ -60,12 +60,11 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 
 // replace writes the body in place of the file at path, if that file still has the stored content.
 func (s *Store) replace(ctx context.Context, path string, body, stored []byte) error {
-	unfinished, err := s.writeTemporary(body)
-	if errors.Is(err, fs.ErrNotExist) { // the folder was deleted
-		if err = s.makeFolders(); err == nil {
-			unfinished, err = s.writeTemporary(body)
-		}
-	}
+	var unfinished string // path of the new file
+	err := s.withFolders(func() (err error) {
+		unfinished, err = s.writeTemporary(body)
+		return err
+	})
 	if err != nil {
 		return err
 	}

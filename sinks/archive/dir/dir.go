@@ -113,12 +113,7 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 		return pipeline.Transient(err)
 	}
 	path := filepath.Join(s.dir, pathOf(o.Name))
-	err := s.put(path, o.Body)
-	if errors.Is(err, fs.ErrNotExist) { // the folder was deleted after makeFolder
-		if err = s.makeFolders(); err == nil {
-			err = s.put(path, o.Body)
-		}
-	}
+	err := s.withFolders(func() error { return s.put(path, o.Body) })
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %w", o.Name, archive.ErrExists)
@@ -126,6 +121,19 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 		return disk.Classify(fmt.Errorf("archive: write %s: %w", o.Name, err))
 	}
 	return nil
+}
+
+// withFolders calls write. If a folder is missing, because it was deleted, withFolders creates the root, and calls
+// write again.
+func (s *Store) withFolders(write func() error) error {
+	err := write()
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.makeFolders(); err != nil {
+		return err
+	}
+	return write()
 }
 
 // put writes a file, or returns fs.ErrExist if the file exists and is durable.
@@ -179,10 +187,7 @@ func (s *Store) makeFolder(path string) error {
 	if path == s.dir {
 		return nil
 	}
-	s.mu.Lock()
-	known := s.durable[path]
-	s.mu.Unlock()
-	if known {
+	if s.isDurable(path) {
 		return nil
 	}
 	parent := filepath.Dir(path)
@@ -195,13 +200,24 @@ func (s *Store) makeFolder(path string) error {
 	if err := linefile.SyncDir(parent); err != nil {
 		return err
 	}
+	s.noteDurable(path)
+	return nil
+}
+
+// isDurable reports whether the name of a folder is known to be on disk.
+func (s *Store) isDurable(folder string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.durable[folder]
+}
+
+func (s *Store) noteDurable(folder string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.durable) > 10_000 {
 		clear(s.durable)
 	}
-	s.durable[path] = true
-	return nil
+	s.durable[folder] = true
 }
 
 // Get opens one file.
