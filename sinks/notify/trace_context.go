@@ -33,21 +33,16 @@ func (m *Message) withTrace(parent, state string) Message {
 		return sent
 	}
 	sent.TraceParent, sent.TraceState = parent, state
-	head, data, hasData := bytes.Cut(m.Body, []byte(dataMember))
-	if !hasData {
-		head = bytes.TrimSuffix(m.Body, []byte("}"))
+	head, tail := bytes.TrimSuffix(m.Body, []byte("}")), []byte("}")
+	if start := bytes.Index(m.Body, []byte(dataMember)); start >= 0 { // the trace context is before the data
+		head, tail = m.Body[:start], m.Body[start:]
 	}
 	body := make([]byte, 0, len(m.Body)+len(parent)+len(state)+len(TraceParent)+len(TraceState)+12)
 	body = appendMember(append(body, head...), TraceParent, parent)
 	if state != "" {
 		body = appendMember(body, TraceState, state)
 	}
-	if hasData {
-		body = append(append(body, dataMember...), data...)
-	} else {
-		body = append(body, '}')
-	}
-	sent.Body = body
+	sent.Body = append(body, tail...)
 	return sent
 }
 
