@@ -24,7 +24,7 @@ func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Versi
 		draft = new([]byte)
 	}
 	doc, err := s.appendDocument((*draft)[:0], shown, v, e)
-	if cap(doc) > maxDraft {
+	if cap(doc) > maxDraft { // the draft is the document, and does not return to the pool
 		return doc[:len(doc):len(doc)], err
 	}
 	clone := d.Bytes(doc) // before the draft returns to the pool
@@ -229,7 +229,7 @@ func (s *Sink) appendElements(dst []byte, v item.Value, f *field, in inherited) 
 		if !in.included && !canHaveMembers(e) {
 			continue
 		}
-		if dst[len(dst)-1] != '[' {
+		if isFirst := dst[len(dst)-1] == '['; !isFirst {
 			dst = append(dst, ',')
 		}
 		if dst, err = s.appendValue(dst, e, f, in); err != nil {

@@ -238,7 +238,7 @@ func (s *Store) findReady(ctx context.Context, name string) error {
 		if err := s.confirmIndexes(ctx, now); err != nil {
 			return err
 		}
-		if s.isReady(name) {
+		if s.isReady(name) { // confirmIndexes found it unchanged
 			return nil
 		}
 	}

@@ -38,12 +38,15 @@ func (b *bulk) readStoredVersions(ctx context.Context, positions []int) {
 
 // multiGet reads the stored documents of the mutations at positions. It does not need a refresh of the index.
 func (b *bulk) multiGet(ctx context.Context, positions []int, path, op string) ([]byte, error) {
-	common := b.commonIndex(positions)
+	pathIndex := "" // the index that the path names, if all documents are in one index
+	if common := b.commonIndex(positions); common != "" {
+		pathIndex = b.store.physical(common)
+	}
 	body := []byte(`{"docs":[`)
 	for n, i := range positions {
 		m := &b.mutations[i]
 		index := ""
-		if common == "" {
+		if pathIndex == "" {
 			index = b.store.physical(m.Index)
 		}
 		if n > 0 {
@@ -53,10 +56,7 @@ func (b *bulk) multiGet(ctx context.Context, positions []int, path, op string) (
 		body = appendTarget(body, index, m)
 		body = append(body, '}')
 	}
-	if common != "" {
-		common = b.store.physical(common)
-	}
-	a, err := b.store.client.do(ctx, http.MethodPost, pathIn(common, path), append(body, "]}"...))
+	a, err := b.store.client.do(ctx, http.MethodPost, pathIn(pathIndex, path), append(body, "]}"...))
 	if err == nil && !a.succeeded() {
 		err = a.asError(op, "")
 	}

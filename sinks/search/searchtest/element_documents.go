@@ -43,7 +43,9 @@ func linesOf(item sinktest.Item) map[string]string {
 		if sku != "" && seen[sku] {
 			return nil
 		}
-		if seen[sku] = true; sku == "" || line["qty"] == nil {
+		seen[sku] = true
+		hasDocument := sku != "" && line["qty"] != nil
+		if !hasDocument {
 			continue
 		}
 		doc, _ := plainJSON(map[string]any{"M": item}).(map[string]any)

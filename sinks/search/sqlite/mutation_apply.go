@@ -108,16 +108,17 @@ func (t *tx) applyToIndex(
 	for _, i := range positions {
 		m := &mutations[i]
 		current, isStored := storedByID[m.ID]
-		isObsolete := isStored && !m.Replaces(current.version, current.void)
-		switch {
-		case isStored && current.birth != m.Birth:
+		if isStored && current.birth != m.Birth {
 			return state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
-		case isObsolete && m.Version == current.version:
-			continue // the mutation was written before
-		case isObsolete:
-			results[i].Outcome = pipeline.Superseded
+		}
+		if isStored && !m.Replaces(current.version, current.void) {
+			wasWritten := m.Version == current.version
+			if !wasWritten {
+				results[i].Outcome = pipeline.Superseded
+			}
 			continue
-		case ctx.Err() != nil:
+		}
+		if ctx.Err() != nil {
 			return sqlite.CanceledError(ctx)
 		}
 		if err := t.replace(index, m, parsed[i], current, writeChanged); err != nil {

@@ -331,7 +331,7 @@ func isOperator(plain string) bool {
 func (p *parser) unsupported(start int, plain string) error {
 	const quote = "; quote it to look for the text"
 	last := len(plain) - 1
-	hasMore := last > 0
+	hasMore := last > 0 // the text is longer than one character
 	at := func(chars string) int { return start + len([]rune(plain[:strings.IndexAny(plain, chars)])) }
 	_, err := decimal.Parse(plain)
 	isNumber := err == nil
