@@ -20,8 +20,8 @@ import (
 
 // View opens the sink's table.
 func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (view.Store, error) {
-	t, selfGuarded := tableOf(s)
-	if selfGuarded {
+	t := tableOf(s)
+	if t.selfGuarded {
 		return b.selfGuardedRows(ctx, cfg, t)
 	}
 	return b.openRows(ctx, cfg, t)
@@ -29,8 +29,7 @@ func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (v
 
 // Aggregate opens the sink's table.
 func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sink) (view.GroupStore, error) {
-	t, _ := tableOf(s)
-	return b.openRows(ctx, cfg, t)
+	return b.openRows(ctx, cfg, tableOf(s))
 }
 
 // State opens the state table. It returns nil if the file names no state table.
@@ -51,28 +50,30 @@ type rowTable struct {
 	sink    config.Sink
 	key     []config.Column
 	sharded bool // rows are spread over shards, so the partition key is a text
+	// selfGuarded means that the rows guard themselves, and their tombstones are in place, in the rows. Such rows need
+	// no transaction.
+	selfGuarded bool
 	// alternative ends the error for a table that no transaction can include. It names settings that need no
 	// transaction; "" if there are none.
 	alternative string
 }
 
-// tableOf returns the table of a view or an aggregate. selfGuarded reports whether the rows guard themselves, and their
-// tombstones are in place, in the rows. Such rows need no transaction.
-func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
+// tableOf returns the table of a view or an aggregate.
+func tableOf(s config.Sink) rowTable {
 	if a := s.Aggregate; a != nil {
-		return rowTable{Table: a.Table, sink: s, key: a.Group, sharded: a.Shards > 1}, false
+		return rowTable{Table: a.Table, sink: s, key: a.Group, sharded: a.Shards > 1}
 	}
 	v := s.View
-	t = rowTable{Table: v.Table, sink: s, key: v.Key}
+	t := rowTable{Table: v.Table, sink: s, key: v.Key}
 	switch {
 	case v.InPlace && v.RowsGuardThemselves():
-		return t, true
+		t.selfGuarded = true
 	case v.RowsGuardThemselves():
 		t.alternative = ", or write tombstones: in_place, for readers that leave tombstones out"
 	default:
 		t.alternative = ", or put {@key} into the row's key and write tombstones: in_place, for readers that leave tombstones out"
 	}
-	return t, false
+	return t
 }
 
 // rowStore is a store of the rows of views and of aggregates.

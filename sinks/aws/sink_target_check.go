@@ -50,9 +50,9 @@ func (b *Bundle) checkTarget(ctx context.Context, cfg *config.Config, s config.S
 
 // checkRows checks the table of a view or an aggregate.
 func (b *Bundle) checkRows(ctx context.Context, cfg *config.Config, s config.Sink) error {
-	t, selfGuarded := tableOf(s)
+	t := tableOf(s)
 	o := statedynamo.Options{Client: b.dynamodb, Table: "none", Pipeline: cfg.Name} // Table is never used
-	if selfGuarded {
+	if t.selfGuarded {
 		o.Client = b.tableClient(t)
 	}
 	db, err := statedynamo.New(o)
@@ -71,7 +71,7 @@ func (b *Bundle) checkRows(ctx context.Context, cfg *config.Config, s config.Sin
 		return err
 	}
 
-	if selfGuarded || cfg.State == nil {
+	if t.selfGuarded || cfg.State == nil {
 		return nil
 	}
 	stateDB, err := b.stateDB(ctx, cfg)
