@@ -178,21 +178,28 @@ func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocati
 		return documentLocation{reason: ReasonWhen}, nil
 	}
 
-	var imageErr error
-	if s.when != nil {
-		matches, err := s.when.Match(item)
-		if err != nil {
-			imageErr = fmt.Errorf("search: when: %w", err)
-		} else if !matches {
-			return documentLocation{reason: ReasonWhen}, nil
-		}
+	matches, whenErr := s.matchItem(item)
+	isExcluded := whenErr == nil && !matches
+	if isExcluded {
+		return documentLocation{reason: ReasonWhen}, nil
 	}
-
 	location, err := s.indexOf(c, item)
 	if err != nil {
-		return documentLocation{reason: ReasonSparse, unknown: true}, cmp.Or(imageErr, err)
+		return documentLocation{reason: ReasonSparse, unknown: true}, cmp.Or(whenErr, err)
 	}
-	return location, imageErr
+	return location, whenErr
+}
+
+// matchItem reports whether an item matches the condition of the sink.
+func (s *Sink) matchItem(item item.Image) (bool, error) {
+	if s.when == nil {
+		return true, nil
+	}
+	matches, err := s.when.Match(item)
+	if err != nil {
+		err = fmt.Errorf("search: when: %w", err)
+	}
+	return matches, err
 }
 
 // locateBefore returns the location that the item's document had before the change. Its results are those of

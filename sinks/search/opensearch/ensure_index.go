@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -90,6 +91,15 @@ func (x *indexes) owner() search.Owner { return search.Owner{Pipeline: x.Pipelin
 // singleName returns the name of the index and true if all items go to one index. Otherwise it returns the constant
 // prefix of the names, and false.
 func (x *indexes) singleName() (string, bool) { return x.Name.Prefix() }
+
+// canHaveName reports whether the template of the index names can give a name.
+func (x *indexes) canHaveName(name string) bool {
+	prefix, isSingle := x.singleName()
+	if isSingle {
+		return name == prefix
+	}
+	return strings.HasPrefix(name, prefix)
+}
 
 // recheckInterval is the time between two checks that an index was not replaced by another index.
 const recheckInterval = 5 * time.Second

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -153,13 +152,8 @@ func (s *Store) anyLost(ctx context.Context, r *storedRecord, existing map[strin
 			"index %s holds no record of the sink, and the pipeline's state knows what it wrote: the server's indexes were deleted or exchanged", stateIndex))
 	}
 
-	prefix, isSingle := x.singleName()
 	for _, name := range slices.Sorted(maps.Keys(r.UUIDs)) {
-		isCurrent := strings.HasPrefix(name, prefix)
-		if isSingle {
-			isCurrent = name == prefix
-		}
-		if !isCurrent {
+		if !x.canHaveName(name) {
 			continue // an index of a former name of the sink
 		}
 		if err := s.lostError(ctx, &r.indexRecord, name, existing[name]); err != nil {
