@@ -76,10 +76,11 @@ func readGroups(ctx context.Context, s Store, o ReadOptions, infos iter.Seq2[Inf
 		defer m.close()
 
 		duplicates := kinesisDuplicates{o: o}
-		seq.Map(m.groups(ctx), func(group []Entry) ([]Entry, bool, error) {
+		distinct := seq.Map(m.groups(ctx), func(group []Entry) ([]Entry, bool, error) {
 			isDuplicate, err := duplicates.note(group[0])
 			return group, !isDuplicate, err
-		})(yield)
+		})
+		distinct(yield)
 	}
 }
 

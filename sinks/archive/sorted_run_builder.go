@@ -98,7 +98,8 @@ func (b *runBuilder) add(ctx context.Context, info Info) error {
 		b.reportProgress()
 		return nil
 	}
-	if info.Size > smallObject && !isFrozen(info.Class) { // all frozen objects must be reported before the first entry
+	canOpenLater := !isFrozen(info.Class) // all frozen objects must be reported before the first entry
+	if info.Size > smallObject && canOpenLater {
 		return b.queueLarge(ctx, info)
 	}
 	b.batch = append(b.batch, info)

@@ -138,10 +138,7 @@ func (b *body) Read(p []byte) (int, error) {
 		if err := b.resume(); err != nil {
 			return 0, err
 		}
-		stalled := time.AfterFunc(b.store.o.Stalled, func() { b.cancel(errStalled) })
-		n, err := b.stream.Read(p[:min(int64(len(p)), b.end-b.next)])
-		stalled.Stop()
-		b.next += int64(n)
+		n, err := b.readStream(p)
 		if n > 0 || len(p) == 0 {
 			b.failures = 0
 			return n, nil // the next Read returns the error
@@ -153,6 +150,15 @@ func (b *body) Read(p []byte) (int, error) {
 			return 0, err
 		}
 	}
+}
+
+// readStream reads the next bytes from the open connection. If no byte arrives for too long, it cancels the request.
+func (b *body) readStream(p []byte) (int, error) {
+	stalled := time.AfterFunc(b.store.o.Stalled, func() { b.cancel(errStalled) })
+	n, err := b.stream.Read(p[:min(int64(len(p)), b.end-b.next)])
+	stalled.Stop()
+	b.next += int64(n)
+	return n, err
 }
 
 // waitAfterBreak closes the connection, which broke with readErr, and waits before the next one. It returns an error if

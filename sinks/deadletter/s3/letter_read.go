@@ -30,9 +30,10 @@ type object struct {
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
 		seen := make(map[letterID]bool)
-		seq.FlatMap(s.listChunks(ctx), func(chunk []object) ([]pipeline.DeadLetter, error) {
+		letters := seq.FlatMap(s.listChunks(ctx), func(chunk []object) ([]pipeline.DeadLetter, error) {
 			return s.getNew(ctx, chunk, seen)
-		})(yield)
+		})
+		letters(yield)
 	}
 }
 

@@ -159,11 +159,12 @@ func Read(path string) iter.Seq2[[]byte, error] {
 			return
 		}
 		defer f.Close()
-		seq.Map(linefile.Lines(f), func(line []byte) ([]byte, bool, error) {
+		events := seq.Map(linefile.Lines(f), func(line []byte) ([]byte, bool, error) {
 			_, err := eventID(line)
 			isEvent := err == nil
 			return line, isEvent, nil
-		})(yield)
+		})
+		events(yield)
 	}
 }
 
