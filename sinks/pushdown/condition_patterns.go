@@ -7,6 +7,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
@@ -61,11 +62,7 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	case rules.NotOf:
 		return t.condition(clause.Parts[0], !opposite)
 	case rules.OperationIn:
-		var names []string
-		for _, op := range clause.Operations {
-			names = append(names, op.String())
-		}
-		return operations(names, opposite)
+		return operations(operationNames(clause.Operations), opposite)
 	case rules.EntityIn:
 		return t.entity(clause.Attribute, clause.Texts, opposite)
 	case rules.KeyStarts:
@@ -75,11 +72,7 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives
 	case rules.Expired:
 		return t.ttlDeletes(opposite)
 	case rules.MayExpire:
-		t.note("probable_ttl: Lambda cannot compare times")
-		if opposite {
-			return anything
-		}
-		return alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
+		return t.probableTTLDeletes(opposite)
 	case rules.Comparison:
 		return t.matchAny("changed, unchanged, no_change, replication_echoes: Lambda cannot compare the old image with the new")
 	}
@@ -138,6 +131,13 @@ func oneOf(texts ...string) textRule  { return textRule{equal: texts}.simplify()
 func anyBut(texts ...string) textRule { return textRule{anyExcept: true, except: texts}.simplify() }
 func noneOf(texts ...string) textRule {
 	return textRule{anyExcept: true, except: texts, absent: true}.simplify()
+}
+
+func operationNames(operations []record.Operation) (names []string) {
+	for _, op := range operations {
+		names = append(names, op.String())
+	}
+	return names
 }
 
 // operations returns the patterns of the records with these operations. If opposite is set, it returns the patterns of
@@ -212,6 +212,16 @@ func base64Prefixes(prefix string) []string {
 		prefixes = append(prefixes, encoded[:length])
 	}
 	return prefixes
+}
+
+// probableTTLDeletes returns the patterns of the deletes that may be by TTL. These are all deletes. If opposite is set,
+// all records match.
+func (t *translator) probableTTLDeletes(opposite bool) alternatives {
+	t.note("probable_ttl: Lambda cannot compare times")
+	if opposite {
+		return anything
+	}
+	return alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
 }
 
 // ttlDeletes returns the patterns of the deletes by DynamoDB's TTL process.
