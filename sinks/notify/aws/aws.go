@@ -85,3 +85,11 @@ func traceAttributes(m *notify.Message) iter.Seq2[string, string] {
 		}
 	}
 }
+
+// traceBytes returns the size of the message attributes of the trace context.
+func traceBytes(m *notify.Message) (n int) {
+	for name, value := range traceAttributes(m) {
+		n += len(name) + len(stringType) + len(value)
+	}
+	return n
+}

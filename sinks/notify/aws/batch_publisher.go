@@ -122,7 +122,7 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 // prepare builds the body of a message. If the target refuses the body, prepare puts the data into the overflow, and
 // makes a body that refers to the data.
 func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
-	complete, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Body })
+	complete, err := s.shrinkToFit(m)
 	if err == nil {
 		return complete, nil
 	}
@@ -138,7 +138,10 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	if putErr != nil {
 		return m, fmt.Errorf("%w; keeping its data: %w", err, putErr)
 	}
-	small, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.WithDataRef(uri) })
+	withRef := *m.Message
+	withRef.Body = m.WithDataRef(uri)
+	m.Message = &withRef
+	small, err := s.shrinkToFit(m)
 	if err != nil {
 		return m, pipeline.Permanent(fmt.Errorf("%w, and that is without its data", err))
 	}
@@ -147,18 +150,18 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 
 // shrinkToFit returns the message with a body that the target accepts. If the body is too large, shrinkToFit drops the
 // trace context, because tracing must not decide whether an event is delivered.
-func (s *sending) shrinkToFit(m outgoing, body func(*notify.Message) []byte) (outgoing, error) {
-	fits, err := s.measure(m, body(m.Message))
+func (s *sending) shrinkToFit(m outgoing) (outgoing, error) {
+	fits, err := s.measure(m)
 	if err == nil || m.TraceParent == "" {
 		return fits, err
 	}
 	m.Message = new(m.WithoutTrace())
-	return s.measure(m, body(m.Message))
+	return s.measure(m)
 }
 
-// measure sets the body of a message. It returns an error if the target refuses the body.
-func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
-	m.body = escapeRefused(body)
+// measure sets the body to send and its size. It returns an error if the target refuses the body.
+func (s *sending) measure(m outgoing) (outgoing, error) {
+	m.body = escapeRefused(m.Body)
 	var refused string
 	m.bytes, refused = s.weigh(m.Message, m.body)
 	switch {

@@ -95,11 +95,7 @@ func (t *Topic) wrapError(ctx context.Context, op string, err error) error {
 const typeAttribute = "type"
 
 func (t *Topic) weigh(m *notify.Message, body []byte) (n int, refused string) {
-	n = len(body) + len(typeAttribute) + len(stringType) + len(m.Type)
-	for name, value := range traceAttributes(m) {
-		n += len(name) + len(stringType) + len(value)
-	}
-	return n, ""
+	return len(body) + len(typeAttribute) + len(stringType) + len(m.Type) + traceBytes(m), ""
 }
 
 func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {

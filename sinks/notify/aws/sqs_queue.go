@@ -107,11 +107,7 @@ func (q *Queue) wrapError(ctx context.Context, op string, err error) error {
 }
 
 func (q *Queue) weigh(m *notify.Message, body []byte) (n int, refused string) {
-	n = len(body)
-	for name, value := range traceAttributes(m) {
-		n += len(name) + len(stringType) + len(value)
-	}
-	return n, ""
+	return len(body) + traceBytes(m), ""
 }
 
 func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
