@@ -54,33 +54,39 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 	}
 
 	same = make([]bool, len(docs))
-	var values, words [][]any // parameters of missingValues and missingWords
+	var parameters checkParameters
 	for i, docFields := range parsed {
 		if docFields == nil {
 			continue
 		}
 		stored, err := parseEntries(docs[i].entries)
 		same[i] = err == nil && c.equal(stored, docFields)
-		if !same[i] {
-			continue
-		}
-
-		for _, e := range stored {
-			switch v := e.value.(type) {
-			case []byte:
-				values = append(values, []any{i, e.path, docs[i].doc, 0, hex.EncodeToString(v)})
-			case string:
-				values = append(values, []any{i, e.path, docs[i].doc, 1, hex.EncodeToString([]byte(v))})
-			default:
-				words = append(words, []any{i, rowid(e.path, docs[i].doc)})
-			}
+		if same[i] {
+			parameters.add(i, docs[i].doc, stored)
 		}
 	}
 
-	if err := unmarkMissing(ctx, tx, missingValues, values, same); err != nil {
+	if err := unmarkMissing(ctx, tx, missingValues, parameters.values, same); err != nil {
 		return nil, err
 	}
-	return same, unmarkMissing(ctx, tx, missingWords, words, same)
+	return same, unmarkMissing(ctx, tx, missingWords, parameters.words, same)
+}
+
+// checkParameters has the parameters of missingValues and missingWords.
+type checkParameters struct{ values, words [][]any }
+
+// add adds the entries of the document with a position and a number.
+func (p *checkParameters) add(position int, doc int64, entries []entry) {
+	for _, e := range entries {
+		switch v := e.value.(type) {
+		case []byte:
+			p.values = append(p.values, []any{position, e.path, doc, 0, hex.EncodeToString(v)})
+		case string:
+			p.values = append(p.values, []any{position, e.path, doc, 1, hex.EncodeToString([]byte(v))})
+		default:
+			p.words = append(p.words, []any{position, rowid(e.path, doc)})
+		}
+	}
 }
 
 // unmarkMissing runs missingValues or missingWords with the given entries. It sets same[i] to false for each document i
