@@ -65,15 +65,20 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 			return nil // another process created the table meanwhile, and wrote the output
 		}
 		if description != "" {
-			return pipeline.Fatal(&state.LostError{
-				What: fmt.Sprintf(
-					"the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made",
-					cfg.State.Table.Name, sinks.Target(s), description, s.Name),
-				Hint: "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
-			})
+			return lostState(cfg, s, description)
 		}
 	}
 	return nil
+}
+
+// lostState returns the error of a missing state table, if a sink has the described output.
+func lostState(cfg *config.Config, s config.Sink, description string) error {
+	return pipeline.Fatal(&state.LostError{
+		What: fmt.Sprintf(
+			"the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made",
+			cfg.State.Table.Name, sinks.Target(s), description, s.Name),
+		Hint: "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
+	})
 }
 
 // leftOutput describes the existing output of a sink; "" if there is no output.
