@@ -21,7 +21,7 @@ func ReadFills(ctx context.Context, store state.Backfills, births []state.Birth)
 	fills := make(map[string]BackfillProgress)
 	for _, b := range births {
 		if b.Stage != state.Live && b.Run != "" {
-			fills[b.Run] = BackfillProgress{}
+			fills[b.Run] = BackfillProgress{} // it stays zero if the backfill is not stored
 		}
 	}
 	if len(fills) == 0 {
@@ -58,8 +58,8 @@ func (f *BackfillProgress) readParts(ctx context.Context, backfills state.Backfi
 	return nil
 }
 
-// addFill adds the progress of a sink's backfill. The progress stays unknown if the backfill is not stored.
-func (s *PendingSink) addFill(obs *Observation) {
+// setProgress sets the progress of a sink's backfill. The progress stays unknown if the backfill is not stored.
+func (s *PendingSink) setProgress(obs *Observation) {
 	f, known := obs.Fills[s.Run]
 	if !known || f.Start.IsZero() {
 		return
@@ -70,7 +70,8 @@ func (s *PendingSink) addFill(obs *Observation) {
 	}
 	s.Parts, s.PartsDone, s.Items = f.Parts, &f.Done, &f.Items
 	elapsed := obs.At.Sub(f.Start)
-	if elapsed <= 0 || s.Stage != state.Filling.String() {
+	hasRate := elapsed > 0 && s.Stage == state.Filling.String()
+	if !hasRate {
 		return
 	}
 	s.Rate = new(float64(f.Items) / elapsed.Seconds())

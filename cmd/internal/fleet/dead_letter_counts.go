@@ -55,9 +55,9 @@ func (o *statusOptions) countLetters(ctx context.Context, shared *sharedStores) 
 // quarantined keys. If a limit ended the count of letters, setUnknown only sets Truncated, because the letters counted
 // so far are enough.
 func (l *Letters) setUnknown(ctx context.Context, lettersErr, keysErr error) {
-	timedOut := lettersErr != nil && ctx.Err() != nil
-	isEnough := errors.Is(lettersErr, errMaxLetters) || timedOut && len(l.Sinks) > 0
-	if isEnough {
+	reachedMax := errors.Is(lettersErr, errMaxLetters)
+	timedOutWithSome := lettersErr != nil && ctx.Err() != nil && len(l.Sinks) > 0
+	if reachedMax || timedOutWithSome {
 		l.Truncated, lettersErr = true, nil
 	}
 	if err := errors.Join(lettersErr, keysErr); err != nil {

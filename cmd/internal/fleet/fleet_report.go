@@ -181,12 +181,12 @@ func (obs Observation) Report() Report {
 	for _, s := range obs.Streams {
 		r.addStream(s)
 	}
-	unread := r.addShards(&obs)
+	hasReadableShard := r.addShards(&obs)
 	for _, g := range obs.Gaps {
 		r.Gaps = append(r.Gaps, NewGap(g, obs.Retention))
 		r.addGapRepair(&obs, g)
 	}
-	r.addNoConsumers(&obs, unread)
+	r.addNoConsumers(&obs, hasReadableShard)
 	slices.SortStableFunc(r.Problems, func(a, b Problem) int { return cmp.Compare(a.Kind.rank(), b.Kind.rank()) })
 	r.Healthy = len(r.Problems) == 0
 	return r
@@ -217,9 +217,9 @@ func (r *Report) addStoreProblems(obs *Observation) {
 	}
 }
 
-// addShards adds the shards and their problems. unread reports whether a shard is not read to its end, although it is
-// not stopped and does not wait for a stopped shard.
-func (r *Report) addShards(obs *Observation) (unread bool) {
+// addShards adds the shards and their problems. It reports whether consumers could read a shard now or later: whether
+// one is neither read to its end nor stuck. A shard is stuck if it is stopped, or if it waits for a stuck shard.
+func (r *Report) addShards(obs *Observation) (hasReadableShard bool) {
 	t := newTree(obs)
 	obs.unreadBefore = unreadPredecessors(obs.Streams, t)
 	for _, b := range obs.Leases.DamagedLeases {
@@ -227,34 +227,33 @@ func (r *Report) addShards(obs *Observation) (unread bool) {
 			"restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Reason)
 	}
-	// A shard is stuck if it is stopped, or waits for a stuck shard. A stream is stuck if one of its shards is.
+	// A stream is stuck if one of its shards is.
 	stuckShards, stuckStreams := make(map[string]bool), make(map[string]bool)
-	for _, n := range t.sorted() {
+	isStuckShard := func(id string) bool { return stuckShards[id] }
+	for _, n := range t.sorted() { // parents and older streams come first
 		s := r.newShard(obs, t, n)
 		r.Shards = append(r.Shards, s)
 
-		followsStuck := stuckStreams[obs.unreadBefore[n.stream]] ||
-			slices.ContainsFunc(s.Parents, func(parent string) bool { return stuckShards[parent] })
-		isStuck := s.State == Stopped || s.State == Waiting && followsStuck
+		followsStuck := stuckStreams[obs.unreadBefore[n.stream]] || slices.ContainsFunc(s.Parents, isStuckShard)
 		switch {
-		case isStuck:
+		case s.State == Stopped, s.State == Waiting && followsStuck:
 			stuckShards[s.ID], stuckStreams[n.stream] = true, true
 		case s.State != Done:
-			unread = true
+			hasReadableShard = true
 		}
 	}
-	return unread
+	return hasReadableShard
 }
 
-// addNoConsumers adds the problem that no consumer reads. unread is the result of addShards.
-func (r *Report) addNoConsumers(obs *Observation, unread bool) {
+// addNoConsumers adds the problem that no consumer reads. hasReadableShard is the result of addShards.
+func (r *Report) addNoConsumers(obs *Observation, hasReadableShard bool) {
 	if slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive }) {
 		return
 	}
 	hasLeaseTable := obs.Unconfigured == "" && obs.NoTable == ""
 	streamUnknown := hasLeaseTable && len(obs.Streams) == 0
 	switch {
-	case unread:
+	case hasReadableShard:
 		// One problem is enough if no shard has a live owner.
 		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner })
 		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped",
@@ -347,12 +346,13 @@ func NewGap(g state.NotedGap, retention time.Duration) Gap {
 		UnknownExtent: g.UnknownExtent, From: cli.OptionalTime(g.From.UTC()), To: cli.OptionalTime(g.To.UTC()),
 		FoundAt: cli.OptionalTime(g.Found.UTC()), Repair: g.Repair,
 	}
-	if g.To.IsZero() && !g.Found.IsZero() { // at Found the stream still had all records within its retention
-		g.To = g.Found.Add(-retention)
+	lost := g.Gap
+	if lost.To.IsZero() && !lost.Found.IsZero() { // at Found the stream still had all records within its retention
+		lost.To = lost.Found.Add(-retention)
 	}
-	hasSpan := !g.From.IsZero() && !g.To.IsZero()
-	if hasSpan && !g.UnknownExtent {
-		out.LostSeconds = new(int64(g.Span() / time.Second))
+	hasSpan := !lost.From.IsZero() && !lost.To.IsZero()
+	if hasSpan && !lost.UnknownExtent {
+		out.LostSeconds = new(int64(lost.Span() / time.Second))
 	}
 	return out
 }

@@ -177,42 +177,47 @@ func (r Report) writeGaps(out printer) {
 
 // String describes a gap in one line.
 func (g Gap) String() string {
-	var b strings.Builder
+	text := g.betweenStreamsText()
 	if g.Shard != "" {
-		b.WriteString("shard " + g.Shard + ": ")
-	}
-	switch {
-	case g.Shard == "":
-		b.WriteString("between the stream that was read before and " + g.Stream)
-		if g.From != nil && g.To != nil {
-			b.WriteString(", from " + g.From.Format(time.RFC3339) + " to " + g.To.Format(time.RFC3339))
-		}
-		b.WriteString(": what was written to the table then is in neither")
-	case g.UnknownExtent && g.RestOfShard:
-		b.WriteString("it was not read to its end" + withPrefix(", but to ", g.After) + "; nobody knows whether it held more")
-	case g.UnknownExtent && g.Before != "":
-		b.WriteString(g.extentText() + "; nobody knows whether it held anything")
-	case g.UnknownExtent:
-		b.WriteString(
-			"it was too old, or its parent gone, before it was read; nobody knows whether anything before its oldest record was lost")
-	default:
-		b.WriteString(g.extentText())
+		text = "shard " + g.Shard + ": " + g.ofShardText()
 	}
 	switch {
 	case g.LostSeconds != nil:
-		fmt.Fprintf(&b, ", %s of writes at least", FormatAge(time.Duration(*g.LostSeconds)*time.Second))
+		text += ", " + FormatAge(time.Duration(*g.LostSeconds)*time.Second) + " of writes at least"
 	case !g.UnknownExtent:
-		b.WriteString(", how much is not known")
+		text += ", how much is not known"
 	}
-	b.WriteString(" (")
+	found := ""
 	if g.FoundAt != nil {
-		b.WriteString("found " + g.FoundAt.Format(time.RFC3339) + ", ")
+		found = "found " + g.FoundAt.Format(time.RFC3339) + ", "
 	}
-	b.WriteString(cli.Choose(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner,
-		string(g.Repair.Stage)) + ")")
-	return b.String()
+	repair := cli.Choose(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner, string(g.Repair.Stage))
+	return text + " (" + found + repair + ")"
 }
 
+// betweenStreamsText describes a gap before a stream.
+func (g Gap) betweenStreamsText() string {
+	text := "between the stream that was read before and " + g.Stream
+	if g.From != nil && g.To != nil {
+		text += ", from " + g.From.Format(time.RFC3339) + " to " + g.To.Format(time.RFC3339)
+	}
+	return text + ": what was written to the table then is in neither"
+}
+
+// ofShardText describes the gap of a shard.
+func (g Gap) ofShardText() string {
+	switch {
+	case !g.UnknownExtent:
+		return g.extentText()
+	case g.RestOfShard:
+		return "it was not read to its end" + withPrefix(", but to ", g.After) + "; nobody knows whether it held more"
+	case g.Before != "":
+		return g.extentText() + "; nobody knows whether it held anything"
+	}
+	return "it was too old, or its parent gone, before it was read; nobody knows whether anything before its oldest record was lost"
+}
+
+// extentText describes where a gap begins and ends.
 func (g Gap) extentText() string {
 	from, to := "from its start", "to its oldest record"
 	if g.After != "" {

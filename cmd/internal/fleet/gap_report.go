@@ -23,23 +23,24 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 		command+" continues with it")
 	lost := cli.Choose(g.Shard == "", "what was written before the stream "+subject+" is in no stream",
 		"records of shard "+subject+" were lost")
+	var progress, hint string
 	switch {
 	case repair.Stage == state.GapRepairing && obs.At.Before(repair.Expires):
-		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s%s", lost, repair.Owner,
-			withPrefix(", ", RepairProgress(repair)), notedText(repair, obs.At))
+		hint = "it ends by itself"
+		progress = repair.Owner + " repairs the sinks" + withPrefix(", ", RepairProgress(repair)) +
+			notedText(repair, obs.At)
 	case repair.Stage == state.GapRepairing:
-		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost,
-			repair.Owner)
+		progress, hint = repair.Owner+" repaired the sinks, and ended before it was done", takesOver
 	case repair.Left > 0:
-		r.addProblem(NotRepaired, subject, cli.Choose(obs.RepairsGaps,
-			"a consumer tries again; "+command+" does, and says what is left", command+" says what is left"),
-			"%s; a repair of the sinks left %s", lost, cli.Count(repair.Left, "difference"))
+		progress = "a repair of the sinks left " + cli.Count(repair.Left, "difference")
+		hint = cli.Choose(obs.RepairsGaps, "a consumer tries again; "+command+" does, and says what is left",
+			command+" says what is left")
 	case repair.Run != "":
-		r.addProblem(NotRepaired, subject, takesOver, "%s; a repair of the sinks did not end", lost)
+		progress, hint = "a repair of the sinks did not end", takesOver
 	default:
-		r.addProblem(NotRepaired, subject, "a consumer does that by itself; "+command+" does, too",
-			"%s; the sinks are not repaired yet", lost)
+		progress, hint = "the sinks are not repaired yet", "a consumer does that by itself; "+command+" does, too"
 	}
+	r.addProblem(NotRepaired, subject, hint, "%s; %s", lost, progress)
 }
 
 // notedText describes when the owner of a repair last stored its progress. It returns "" if that time is unknown.

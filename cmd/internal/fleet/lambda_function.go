@@ -173,9 +173,9 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 	for pages.HasMorePages() && b.Batches < maxLetters {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			b.More = b.Batches > 0
-			_, timedOut := errors.AsType[cli.NoAnswerError](context.Cause(ctx))
-			if timedOut && b.More {
+			hasSome := b.Batches > 0
+			b.More = hasSome
+			if _, timedOut := errors.AsType[cli.NoAnswerError](context.Cause(ctx)); timedOut && hasSome {
 				return nil // the batches counted so far are enough for an answer
 			}
 			return cli.ExplainTimeout(ctx, functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err))

@@ -126,19 +126,14 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 			l.Shard)
 	}
 	e := ownerRemoval(l)
-	rereads, err := e.setPosition(to, now)
-	if err != nil {
+	if err := e.setPosition(to, now); err != nil {
 		return leaseEdit{}, err
 	}
 	if e.Skipped != nil {
 		if !skip {
-			return e, &skipError{Shard: l.Shard, What: e.Effects[0]}
+			return e, &skipError{Shard: l.Shard, What: e.Effects[0]} // setPosition has described the gap
 		}
 		e.Next.Counter++ // writeEdit makes two writes
-	}
-	if rereads != "" {
-		e.Effects = append(e.Effects,
-			rereads+"; views, aggregates and indexes do not change by it, archives and notifications get it once more")
 	}
 	if l.Owner != "" {
 		e.Effects = append(e.Effects, l.Owner+" loses it: its work in progress is dropped, and its writes are stopped")
@@ -146,10 +141,12 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 	return e, nil
 }
 
-// setPosition sets the position of e.Next, and sets e.Skipped if the new position may skip records. rereads describes
-// the records that are read again. It is "" if none are.
-func (e *leaseEdit) setPosition(to resetPosition, now time.Time) (rereads string, err error) {
+// setPosition sets the position of e.Next. It adds an effect for the records that are read again, or for the gap if the
+// new position may skip records.
+func (e *leaseEdit) setPosition(to resetPosition, now time.Time) error {
 	l := e.Old
+	skipped := record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time,
+		Found: now.UTC()}
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	if to.Sequence == "" {
 		e.Next.First = "" // after a reset, the loss of the first record is not a gap
@@ -157,34 +154,65 @@ func (e *leaseEdit) setPosition(to resetPosition, now time.Time) (rereads string
 	switch {
 	case to.Oldest:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.TrimHorizon}
-		return "all that the stream still has of it is read again", nil
+		e.addReread("all that the stream still has of it")
 	case to.End:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-		e.Skipped = &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time,
-			Found: now.UTC(), Whole: true, UnknownExtent: true}
-		e.Effects = append(e.Effects, "what is left of it is given up, and its children are read; it is noted as a gap")
+		skipped.Whole, skipped.UnknownExtent = true, true
+		e.setSkipped(skipped, "what is left of it is given up, and its children are read")
 	case to.Latest:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.Latest}, now.UTC().Truncate(time.Second)
-		e.setSkipped(e.Next.From, "", now)
+		skipped.To = e.Next.From
+		e.setSkipped(skipped, skippedText(skipped, ""))
 	case to.Sequence != "":
 		if l.First != "" && record.CompareSequence(to.Sequence, l.First) < 0 {
-			return "", fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
+			return fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
 		}
 		e.Next.Checkpoint = leases.After(to.Sequence)
 		wasRead := l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0
 		if wasRead {
-			return "what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence + " is read again", nil
+			e.addReread("what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence)
+			return nil
 		}
-		e.setSkipped(time.Time{}, to.Sequence, now)
+		skipped.Before = nextSequence(to.Sequence)
+		e.setSkipped(skipped, skippedText(skipped, to.Sequence))
 	default: // to.Time
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.AtTime}, to.Time.Truncate(time.Second)
 		wasRead := !l.Time.IsZero() && !e.Next.From.After(l.Time)
 		if wasRead {
-			return "what was written since " + e.Next.From.Format(time.RFC3339) + " is read again", nil
+			e.addReread("what was written since " + e.Next.From.Format(time.RFC3339))
+			return nil
 		}
-		e.setSkipped(e.Next.From, "", now)
+		skipped.To = e.Next.From
+		e.setSkipped(skipped, skippedText(skipped, ""))
 	}
-	return "", nil
+	return nil
+}
+
+// addReread adds the effect that records are read again. what describes these records.
+func (e *leaseEdit) addReread(what string) {
+	e.Effects = append(e.Effects, what+" is read again; views, aggregates and indexes do not change by it, "+
+		"archives and notifications get it once more")
+}
+
+// setSkipped sets Skipped to a gap, and adds the effect that text describes.
+func (e *leaseEdit) setSkipped(g record.Gap, text string) {
+	e.Skipped = &g
+	e.Effects = append(e.Effects, text+"; it is noted as a gap")
+}
+
+// skippedText describes the records in a gap. last is the sequence number of the last record, or "" if the gap ends at
+// a time.
+func skippedText(g record.Gap, last string) string {
+	switch {
+	case !g.From.IsZero() && !g.To.IsZero():
+		return fmt.Sprintf("%s of writes are passed over, between %s and %s", FormatAge(g.To.Sub(g.From)),
+			g.From.UTC().Format(time.RFC3339), g.To.Format(time.RFC3339))
+	case !g.From.IsZero():
+		return "what was written since " + g.From.UTC().Format(time.RFC3339) + " is passed over, up to " + last
+	case !g.To.IsZero():
+		return "what was written before " + g.To.Format(time.RFC3339) + " and not read is passed over"
+	}
+	return "what was not read of it is passed over"
 }
 
 // firstLease returns the first lease of a shard. No consumer has created that lease, because records before the shard
@@ -213,11 +241,13 @@ func firstLease(
 // isDescendant reports whether the shard of a lease descends from ancestor. parentOf has the parent of each listed
 // shard, by the shard's id.
 func isDescendant(l leases.Lease, ancestor string, parentOf map[string]string) bool {
-	for _, shard := range append([]string{parentOf[l.Shard]}, l.Parents...) {
-		for ; shard != ""; shard = parentOf[shard] {
-			if shard == ancestor {
-				return true
-			}
+	parents := append([]string{parentOf[l.Shard]}, l.Parents...)
+	for _, shard := range parents {
+		for shard != "" && shard != ancestor {
+			shard = parentOf[shard]
+		}
+		if shard == ancestor {
+			return true
 		}
 	}
 	return false
@@ -229,30 +259,6 @@ type skipError struct{ Shard, What string }
 // Error names the records that the reset would skip.
 func (e *skipError) Error() string {
 	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
-}
-
-// setSkipped sets Skipped to the gap that begins after the old checkpoint, and describes the gap in the effects. The
-// gap ends at the time until. If last is not "", it ends with the record that has the sequence number last, and
-// includes that record.
-func (e *leaseEdit) setSkipped(until time.Time, last string, now time.Time) {
-	l, before := e.Old, ""
-	if last != "" {
-		before = nextSequence(last)
-	}
-	g := &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time,
-		To: until, Found: now.UTC()}
-	e.Skipped = g
-	text := "what was not read of it is passed over"
-	switch {
-	case !g.From.IsZero() && !g.To.IsZero():
-		text = fmt.Sprintf("%s of writes are passed over, between %s and %s", FormatAge(g.To.Sub(g.From)),
-			g.From.UTC().Format(time.RFC3339), g.To.Format(time.RFC3339))
-	case !g.From.IsZero():
-		text = fmt.Sprintf("what was written since %s is passed over, up to %s", g.From.UTC().Format(time.RFC3339), last)
-	case !g.To.IsZero():
-		text = "what was written before " + g.To.Format(time.RFC3339) + " and not read is passed over"
-	}
-	e.Effects = append(e.Effects, text+"; it is noted as a gap")
 }
 
 // nextSequence returns the sequence number above sequence, a decimal number of up to 40 digits.

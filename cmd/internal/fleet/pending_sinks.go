@@ -32,7 +32,7 @@ func (r *Report) addPendingSinks(obs *Observation) {
 			continue
 		}
 		s := PendingSink{Sink: b.Sink, Stage: b.Stage.String(), Run: b.Run, Floor: cli.OptionalTime(b.Floor)}
-		s.addFill(obs)
+		s.setProgress(obs)
 		r.PendingSinks = append(r.PendingSinks, s)
 		if b.Stage == state.Waiting {
 			r.addProblem(WaitingSink, b.Sink,

@@ -26,25 +26,23 @@ type PageRequest struct {
 // imports this package.
 type ServePage func(ctx context.Context, p PageRequest) error
 
-// addPositional lets users write the value of --watch and --serve as a separate argument, as in --watch 10s. Without
-// addPositional, a flag with an optional value takes only --watch=10s.
-func (o *statusOptions) addPositional(c *cobra.Command) {
-	c.Args = func(c *cobra.Command, args []string) error {
-		watch, serve := c.Flags().Changed("watch"), c.Flags().Changed("serve")
-		switch {
-		case watch && serve:
-			return cli.Usagef("--watch prints and --serve serves: give one of them")
-		case len(args) == 1 && watch:
-			if err := o.watch.Set(args[0]); err != nil {
-				return cli.Usagef("--watch: %w", err)
-			}
-			return nil
-		case len(args) == 1 && serve:
-			o.serve = args[0]
-			return nil
+// parseArgument takes an argument as the value of --watch or --serve, as in --watch 10s. A flag with an optional value
+// takes only --watch=10s by itself.
+func (o *statusOptions) parseArgument(c *cobra.Command, args []string) error {
+	hasWatch, hasServe := c.Flags().Changed("watch"), c.Flags().Changed("serve")
+	switch {
+	case hasWatch && hasServe:
+		return cli.Usagef("--watch prints and --serve serves: give one of them")
+	case len(args) == 1 && hasWatch:
+		if err := o.watch.Set(args[0]); err != nil {
+			return cli.Usagef("--watch: %w", err)
 		}
-		return cli.NoArguments(c, args)
+		return nil
+	case len(args) == 1 && hasServe:
+		o.serve = args[0]
+		return nil
 	}
+	return cli.NoArguments(c, args)
 }
 
 // servePage serves the page until ctx is done. It reads the stores only while the page is open.
@@ -53,12 +51,12 @@ func (o *statusOptions) servePage(ctx context.Context, s cli.Streams, serve Serv
 	if err != nil {
 		return err
 	}
-	errs := s.Err // the names of the stores are printed once
+	storeNames := s.Err
 	return serve(ctx, PageRequest{
 		Addr: o.serve, Everywhere: o.page, Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Log: s.Err,
 		ReadReport: func(ctx context.Context) (*Report, error) {
-			r, err := o.readReport(ctx, errs)
-			errs = io.Discard
+			r, err := o.readReport(ctx, storeNames)
+			storeNames = io.Discard // they are printed once
 			return &r, err
 		},
 	})

@@ -33,7 +33,8 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 		s.setUnread(obs, n, owner)
 	case Stopped, Unowned, Unclaimed:
 		if n.lease != nil && !n.readToLast() {
-			s.setLossIn(obs, slices.MaxFunc([]time.Time{n.lease.Time, n.lease.From}, time.Time.Compare))
+			readUntil := slices.MaxFunc([]time.Time{n.lease.Time, n.lease.From}, time.Time.Compare)
+			s.setLossIn(obs, readUntil)
 		}
 	}
 	r.addShardProblems(obs, t, n, &s)
@@ -122,7 +123,8 @@ func (obs *Observation) stoppedHint(shard, reason string) string {
 	return reset + "trim_horizon` continues after what is lost"
 }
 
-// shardState returns the state of a shard, and the reason of the state. The reason is "" for Done and Reading.
+// shardState returns the state of a shard, and the reason of the state. The reason is "" for Done and Reading. The
+// first condition that holds decides.
 func (obs *Observation) shardState(t tree, n *node) (State, string) {
 	if t.isDone(n) {
 		return Done, ""
@@ -190,9 +192,10 @@ func unreadPredecessors(streams []Stream, t tree) map[string]string {
 	predecessors := make(map[string]string) // by stream
 	for _, s := range byAge {
 		table, _, _ := strings.Cut(s.ARN, "/stream/")
-		if oldestUnread[table] != "" {
+		switch {
+		case oldestUnread[table] != "":
 			predecessors[s.ARN] = oldestUnread[table]
-		} else if slices.ContainsFunc(s.Shards, isUnread) {
+		case slices.ContainsFunc(s.Shards, isUnread):
 			oldestUnread[table] = s.ARN
 		}
 	}

@@ -21,9 +21,9 @@ type node struct {
 	parents      []string // known parents
 	children     []string
 
-	depth           int  // generations of known shards above it; -1: not computed yet
-	descendantBegun bool // a descendant has a lease
-	visiting        bool // a recursion has entered it: a wrong listing can have a cycle
+	depth            int  // generations of known shards above it; -1: not computed yet
+	descendantLeased bool // a descendant is known to have a lease
+	visiting         bool // a recursion has entered it: a wrong listing can have a cycle
 }
 
 // tree has the shards by id.
@@ -98,8 +98,11 @@ func (t tree) addChild(parent string, n *node) {
 
 // depthOf counts the generations above a shard. It ends even if a wrong listing has a cycle.
 func (t tree) depthOf(n *node) int {
-	if n.depth >= 0 || n.visiting {
-		return max(n.depth, 0)
+	switch {
+	case n.visiting: // the parents form a cycle
+		return 0
+	case n.depth >= 0:
+		return n.depth
 	}
 	n.visiting = true
 	depth := 0
@@ -154,17 +157,17 @@ func (t tree) isDone(n *node) bool {
 	return t.hasLeasedDescendant(n)
 }
 
-// hasLeasedDescendant reports whether a descendant of n has a lease.
+// hasLeasedDescendant reports whether a descendant of n has a lease. It ends even if a wrong listing has a cycle.
 func (t tree) hasLeasedDescendant(n *node) bool {
-	if n.descendantBegun || n.visiting {
-		return n.descendantBegun
+	if n.descendantLeased || n.visiting {
+		return n.descendantLeased
 	}
 	n.visiting = true
-	n.descendantBegun = slices.ContainsFunc(n.children, func(c string) bool {
+	n.descendantLeased = slices.ContainsFunc(n.children, func(c string) bool {
 		return t[c].lease != nil || t.hasLeasedDescendant(t[c])
 	})
 	n.visiting = false
-	return n.descendantBegun
+	return n.descendantLeased
 }
 
 // unfinishedParent returns the first parent that is not done, or nil if all parents are done.

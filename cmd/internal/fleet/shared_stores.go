@@ -69,7 +69,7 @@ const (
 func openStores(
 	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, access leaseAccess,
 ) (*sharedStores, error) {
-	path, err := stream.LeaseFile(t, cfg)
+	leaseFile, err := stream.LeaseFile(t, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +87,10 @@ func openStores(
 		}
 		shared.OnClose(folder.Close)
 	}
-	if path == "" {
+	if leaseFile == "" {
 		err = shared.openLeaseTable(ctx, t, w)
 	} else {
-		err = errors.Join(shared.openLeaseFile(path, access), shared.openStateBesideFile(ctx, t, w))
+		err = errors.Join(shared.openLeaseFile(leaseFile, access), shared.openStateBesideFile(ctx, t, w))
 	}
 	if err != nil {
 		return nil, errors.Join(err, shared.Close())
@@ -205,7 +205,8 @@ func (shared *sharedStores) openStateBesideFile(ctx context.Context, t *target.F
 	if err != nil {
 		return err
 	}
-	stateOnly := &sharedStores{cfg: shared.cfg} // the gaps of shared are in the lease file, so only withState is taken
+	// openState would replace the functions for gaps, but the gaps are in the lease file. So it opens other stores.
+	stateOnly := &sharedStores{cfg: shared.cfg}
 	shared.OnClose(stateOnly.Close)
 	err = stateOnly.openState(ctx, t, sdk, w)
 	shared.withState = stateOnly.withState

@@ -123,13 +123,13 @@ func (r Report) writeLetters(out printer) {
 	if l == nil {
 		return
 	}
-	hasLetters := l.Unknown != "" || len(l.Sinks) > 0 || l.Queued > 0
-	if l.NotConfigured || hasLetters {
-		out.line("")
-	}
 	if l.NotConfigured {
+		out.line("")
 		out.line("dead letters: none are configured: a change that can never be written blocks its key")
 		return
+	}
+	if l.Unknown != "" || len(l.Sinks) > 0 || l.Queued > 0 {
+		out.line("")
 	}
 	if l.Queued > 0 {
 		out.line("dead letters: %s", l.QueuedText())

@@ -88,6 +88,7 @@ loopback address, it needs --page: everybody who reaches the address can read th
   tablewake status -c tablewake.yaml --live --function shop-pipeline
   tablewake status -c tablewake.yaml --live -o json | jq '.problems'
   tablewake status -c tablewake.yaml --live --no-stream --loss-within 12h || page-somebody`,
+		Args: o.parseArgument,
 		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s, serve) },
 	}
 	cli.AddConfig(c, &o.config)
@@ -104,7 +105,6 @@ loopback address, it needs --page: everybody who reaches the address can read th
 		f.Lookup("serve").NoOptDefVal = serveDefault
 		f.BoolVar(&o.page, "page", false, "with --serve: serve the page even if the address is not a loopback address")
 	}
-	o.addPositional(c)
 	f.StringSliceVar(&o.functions, "function", nil,
 		"name or ARN of a Lambda function that reads the stream, to show its event source mappings")
 	f.DurationVar(&o.urgent, "loss-within", 4*time.Hour, "unread records that are lost within this time are a problem")
@@ -178,13 +178,14 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent,
 		RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 
-	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, because open stores may keep this context
+	// Open stores may keep this context, so it ends after they are closed. Its timeout is only for opening them.
+	storeCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timeout := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswerError(lookTimeout)) })
-	shared, err := o.openStores(opening, cfg, w, &obs)
+	shared, err := o.openObserved(storeCtx, cfg, w, &obs)
 	timeout.Stop()
 	if err != nil {
-		return Report{}, cli.ExplainTimeout(opening, err)
+		return Report{}, cli.ExplainTimeout(storeCtx, err)
 	}
 	defer func() { err = errors.Join(err, shared.Close()) }()
 
@@ -220,9 +221,9 @@ func observeOutputs(ctx context.Context, shared *sharedStores, obs *Observation)
 	})
 }
 
-// openStores opens the stores that status reads. If the file has no leases, or the lease table does not exist, it
+// openObserved opens the stores that status reads. If the file has no leases, or the lease table does not exist, it
 // leaves out the leases and notes the reason in obs.
-func (o *statusOptions) openStores(
+func (o *statusOptions) openObserved(
 	ctx context.Context, cfg *config.Config, w io.Writer, obs *Observation,
 ) (*sharedStores, error) {
 	if o.LambdaReads(cfg) {
@@ -274,8 +275,8 @@ func findLostOutputs(ctx context.Context, shared *sharedStores, snapshot leases.
 
 // observe reads leases, streams, gaps and the notes of consumers into obs, and then watches the heartbeats.
 func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *Observation) error {
-	read := func(ctx context.Context) (leases.Snapshot, error) { return withTimeout(ctx, shared.readLeases) }
-	first, err := read(ctx)
+	readLeases := func(ctx context.Context) (leases.Snapshot, error) { return withTimeout(ctx, shared.readLeases) }
+	early, err := readLeases(ctx)
 	if err != nil {
 		return err
 	}
@@ -284,7 +285,7 @@ func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *
 		if err != nil {
 			return fmt.Errorf("%w (--no-stream does without the stream)", err)
 		}
-		obs.Streams = listStreams(ctx, api, shared.cfg, first)
+		obs.Streams = listStreams(ctx, api, shared.cfg, early)
 	}
 	obs.Gaps, err = withTimeout(ctx, shared.readGaps)
 	obs.AddReadFailure("gaps", err)
@@ -292,14 +293,14 @@ func (o *statusOptions) observe(ctx context.Context, shared *sharedStores, obs *
 		obs.HeldBack, err = store.HeldBack(ctx)
 		return err
 	})
-	if obs.Leases, err = read(ctx); err != nil { // again, because listing takes seconds
+	if obs.Leases, err = readLeases(ctx); err != nil { // again, because listing the streams takes seconds
 		return err
 	}
 	switch {
 	case shared.unusedFor > 0: // no process uses the lease file
 		obs.Silent = silentMembers(obs.Leases, obs.Leases.Heartbeats(), shared.unusedFor)
 	case !o.noWatch:
-		obs.Leases, obs.Silent, err = watchHeartbeats(ctx, read, obs.Leases, shared.maxSilence)
+		obs.Leases, obs.Silent, err = watchHeartbeats(ctx, readLeases, obs.Leases, shared.maxSilence)
 	}
 	obs.At = time.Now()
 	return err

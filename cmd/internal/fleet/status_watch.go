@@ -58,16 +58,17 @@ func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 			return lastErr
 		}
 		code := cli.ExitCode(err)
-		isWrongCommand := code == cli.ExitUsage || code == cli.ExitConfig
-		if isWrongCommand {
+		if code == cli.ExitUsage || code == cli.ExitConfig {
 			return err
 		}
 
 		lastErr = err
-		if hasText := err != nil && err.Error() != ""; hasText {
+		hasFailed := err != nil && err.Error() != "" // the error of an unhealthy pipeline has no text
+		switch {
+		case hasFailed:
 			fmt.Fprintf(s.Err, "this look failed: %s; the next is in %s\n", err, interval)
 			lastErr = cli.WithExitCode(code, nil) // its text is printed
-		} else if o.format != cli.FormatJSON {
+		case o.format != cli.FormatJSON:
 			fmt.Fprintf(&page, "\nthe next look is in %s\n", interval)
 		}
 		storeNames = io.Discard // they are printed once
