@@ -74,10 +74,10 @@ func (c *ReportCache) Recent(ctx context.Context, age time.Duration) (report *fl
 		isRecent := !c.ended.IsZero() && time.Since(c.ended) <= age
 		next := c.next
 		c.mu.Unlock()
-		if isRecent && problem != "" {
+		switch {
+		case isRecent && problem != "":
 			return nil, problem
-		}
-		if isRecent {
+		case isRecent:
 			return report, ""
 		}
 		select {

@@ -72,20 +72,19 @@ func listedProblems(problems []problem) (list []problem) {
 	}
 	seen := make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
-		if len(list) == maxProblems {
-			break
-		}
 		seen[p.Kind]++
-		switch {
-		case p.Kind == "" || total[p.Kind] <= maxAlike: // all problems of this kind are listed
-		case seen[p.Kind] > maxAlike:
-			continue
-		case seen[p.Kind] == maxAlike:
-			p.More = "and " + formatCount(total[p.Kind]-maxAlike) + " more like this"
+		unlisted := total[p.Kind] - maxAlike // more than 0 if not all problems of this kind are listed
+		if p.Kind != "" && unlisted > 0 {
+			if seen[p.Kind] > maxAlike {
+				continue
+			}
+			if seen[p.Kind] == maxAlike {
+				p.More = "and " + formatCount(unlisted) + " more like this"
+			}
 		}
 		list = append(list, p)
 	}
-	return list
+	return list[:min(len(list), maxProblems)]
 }
 
 func severity(t tone) int { return slices.Index([]tone{plain, warn, bad}, t) }
@@ -149,12 +148,13 @@ const letterAlertTime = time.Hour
 // letterProblems returns a problem if this process dead-lettered a change in the last hour. It returns none if s.Fleet
 // counts the stored dead letters, because that count is better.
 func letterProblems(o Options, s Status, now time.Time) []problem {
-	n := ownLetters(s)
-	if n == 0 || fleetLetters(s) != nil {
+	n, isCounted := ownLetters(s), fleetLetters(s) != nil
+	if n == 0 || isCounted {
 		return nil
 	}
 	last := s.Consumer.LastLetter
-	if last == nil || now.Sub(*last) > letterAlertTime {
+	isRecent := last != nil && now.Sub(*last) <= letterAlertTime
+	if !isRecent {
 		return nil
 	}
 	return []problem{{

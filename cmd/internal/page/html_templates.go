@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"html/template"
 	"strings"
 )
@@ -29,5 +30,5 @@ func depthClass(depth int) tone {
 	if depth == 0 {
 		return ""
 	}
-	return "d" + tone(rune('0'+min(depth, maxDepth)))
+	return tone(fmt.Sprint("d", min(depth, maxDepth)))
 }

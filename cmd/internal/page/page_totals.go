@@ -77,27 +77,24 @@ func fleetTotal(r *fleet.Report, t total) total {
 func fleetLag(r *fleet.Report) total {
 	t := total{Label: "Behind by", Scope: allConsumers, Note: "age of the last change that is everywhere, of the worst shard"}
 	var worst float64
-	uncertain := 0
+	uncertain := 0 // number of shards whose age is unknown
 	for i := range r.Shards {
 		sh := &r.Shards[i]
 		switch {
 		case !mayHaveUnread(sh):
+			continue
 		case hasUnread(sh) == yes && sh.AgeSeconds != nil:
 			worst = max(worst, *sh.AgeSeconds)
 		default:
 			uncertain++
 		}
 	}
-	switch {
-	case len(r.Shards) == 0, uncertain > 0 && worst == 0:
-		t.Value, t.Tone = unknown, dim
-	case uncertain > 0:
-		t.Value = "at least " + formatAgeSeconds(worst)
-	default:
-		t.Value = formatAgeSeconds(worst)
-	}
+	t.Value = formatAgeSeconds(worst)
 	if uncertain > 0 {
-		t.Note = "unknown of " + cli.Count(uncertain, "shard")
+		t.Value, t.Note = "at least "+t.Value, "unknown of "+cli.Count(uncertain, "shard")
+	}
+	if nothingKnown := len(r.Shards) == 0 || uncertain > 0 && worst == 0; nothingKnown {
+		t.Value, t.Tone = unknown, dim
 	}
 	return fleetTotal(r, t)
 }

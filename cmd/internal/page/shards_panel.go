@@ -3,6 +3,7 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -67,9 +68,10 @@ func worstBlock(r *fleet.Report) []block {
 	return append(blocks, moreRows(len(worst)-maxWorst)...)
 }
 
+// lossOrder returns a number that sorts shards by their loss. Shards without a known loss come last.
 func lossOrder(sh *fleet.Shard) float64 {
 	if sh.LossInSeconds == nil {
-		return 1e12
+		return math.Inf(1)
 	}
 	return *sh.LossInSeconds
 }
@@ -87,21 +89,28 @@ func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 }
 
 // lineageBlocks returns the lineage of each stream.
-func lineageBlocks(r *fleet.Report) (blocks []block) {
-	folds := 0 // of all streams
+func lineageBlocks(r *fleet.Report) []block {
+	l := lineageList{report: r}
 	for _, stream := range r.AllStreams() {
-		blocks = append(blocks, streamLineage(r, stream, &folds)...)
+		l.addStream(stream)
 	}
-	return blocks
+	return l.blocks
 }
 
-// streamLineage returns the lineage of a stream: its shards as a tree, in folds. It leaves out the shards that are read
-// to their end. It adds the number of its folds to folds, which counts those of all streams.
-func streamLineage(r *fleet.Report, stream fleet.StreamListing, folds *int) []block {
+// lineageList has the lineages of streams.
+type lineageList struct {
+	report *fleet.Report
+	blocks []block
+	folds  int // number of folds in blocks
+}
+
+// addStream adds the lineage of a stream: its shards as a tree, in folds. It leaves out the shards that are read to
+// their end.
+func (l *lineageList) addStream(stream fleet.StreamListing) {
 	var shards []*fleet.Shard
 	states := make(fleet.StateCounts)
-	for i := range r.Shards {
-		sh := &r.Shards[i]
+	for i := range l.report.Shards {
+		sh := &l.report.Shards[i]
 		if sh.Stream != stream.ARN {
 			continue
 		}
@@ -114,30 +123,32 @@ func streamLineage(r *fleet.Report, stream fleet.StreamListing, folds *int) []bl
 	if stream.Status != "" {
 		head += ", " + strings.ToLower(string(stream.Status))
 	}
-	blocks := []block{{Scope: allConsumers, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."}}
+	l.blocks = append(l.blocks,
+		block{Scope: allConsumers, Text: head + ": " + cmp.Or(states.Text(""), "no shards") + "."})
 	if stream.Error != "" {
-		blocks = append(blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
+		l.blocks = append(l.blocks, block{Text: "It cannot be listed: " + stream.Error, Tone: warn})
 	}
-	return append(blocks, lineageFolds(r, shards, folds)...)
+	l.addFolds(shards)
 }
 
-// lineageFolds returns the shards of a stream in folds, until folds is maxFolds. folds is that of [streamLineage].
-func lineageFolds(r *fleet.Report, shards []*fleet.Shard, folds *int) (blocks []block) {
+// addFolds adds the shards of a stream in folds, until there are maxFolds of all streams.
+func (l *lineageList) addFolds(shards []*fleet.Shard) {
 	depths := make(fleet.Lineage)
 	for from := 0; from < len(shards); from += foldSize {
-		if *folds == maxFolds {
-			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", formatCount(len(shards)-from), r.Flags)
-			return append(blocks, block{Text: text, Tone: dim})
+		if l.folds == maxFolds {
+			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.",
+				formatCount(len(shards)-from), l.report.Flags)
+			l.blocks = append(l.blocks, block{Text: text, Tone: dim})
+			return
 		}
-		*folds++
+		l.folds++
 		shown := shards[from:min(from+foldSize, len(shards))]
 		span := fmt.Sprintf(", shards %s to %s", formatCount(from+1), formatCount(from+len(shown)))
 		title := "Lineage" + cli.Choose(len(shards) > foldSize, span, "") + ": "
-		b := lineageFold(r, shown, depths, title)
-		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", *folds)
-		blocks = append(blocks, b)
+		b := lineageFold(l.report, shown, depths, title)
+		b.Open, b.ID = len(shards) <= openBelow, fmt.Sprintf("lineage-%d", l.folds)
+		l.blocks = append(l.blocks, b)
 	}
-	return blocks
 }
 
 // lineageFold returns a fold of shards. It adds them to depths, which has the shards of the folds before.

@@ -61,24 +61,25 @@ func observation() fleet.Observation {
 		sh := shardreader.Shard{ID: shardID(n), First: fmt.Sprint(1000 + n*100)}
 		l := leases.Lease{Shard: sh.ID, Stream: arn, Counter: int64(40 + n), Time: ago(time.Duration(3+n) * time.Second),
 			Checkpoint: leases.After(fmt.Sprint(514_359 * (n + 1)))}
-		isEnded, isChildOfRead := n < 2, n >= 8
-		switch {
-		case isEnded:
+		// The shards 0 and 1 are read to their end, and 2 and 3 are their children. The shards 8 and 9 are children of
+		// 4 and 5, and wait for them.
+		isEnded, isChildOfEnded, waits := n < 2, n == 2 || n == 3, n >= 8
+		if isEnded {
 			sh.Last, l.Checkpoint = fmt.Sprint(1050+n*100), leases.Checkpoint{Kind: leases.ShardEnd}
 			l.Time = ago(4 * time.Hour)
-		case isChildOfRead: // the parents are the shards 4 and 5
-			sh.Parent = shardID(n - 4)
-		default:
+		} else {
 			l.Owner = obs.Leases.Members[n%2].ID
-			if n < 4 {
-				sh.Parent = shardID(n - 2)
-				l.Parents = []string{sh.Parent}
-			}
 		}
-		obs.Streams[0].Shards = append(obs.Streams[0].Shards, sh)
-		if !isChildOfRead {
+		if isChildOfEnded {
+			sh.Parent = shardID(n - 2)
+			l.Parents = []string{sh.Parent}
+		}
+		if waits {
+			sh.Parent = shardID(n - 4)
+		} else {
 			obs.Leases.Leases = append(obs.Leases.Leases, l)
 		}
+		obs.Streams[0].Shards = append(obs.Streams[0].Shards, sh)
 	}
 	return obs
 }
