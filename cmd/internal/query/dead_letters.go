@@ -79,24 +79,28 @@ type letterBox struct {
 func folderBox(ctx context.Context, dir local.Dir, log *slog.Logger) letterBox {
 	return letterBox{
 		letters: target.Letters(ctx, dir, log),
-		marks: func(pipelines []string) (all []state.Mark, err error) {
-			owner, err := target.ReadOwner(string(dir))
-			if err == nil && !slices.Contains(pipelines, owner.Pipeline) {
-				pipelines = append(pipelines, owner.Pipeline) // marks can be left after all letters are delivered
-			}
-			for _, name := range pipelines {
-				err := target.ReadState(ctx, dir, name, func(store *sqlite.State) error {
-					marks, err := readMarks(ctx, store)
-					all = append(all, marks...)
-					return err
-				})
-				if err != nil {
-					return nil, err
-				}
-			}
-			return all, nil
-		},
+		marks:   func(pipelines []string) ([]state.Mark, error) { return folderMarks(ctx, dir, pipelines) },
 	}
+}
+
+// folderMarks returns the marks of pipelines in a --local folder, and those of the pipeline that owns the folder. The
+// owner can have marks after all its letters are delivered.
+func folderMarks(ctx context.Context, dir local.Dir, pipelines []string) (all []state.Mark, err error) {
+	owner, err := target.ReadOwner(string(dir))
+	if err == nil && !slices.Contains(pipelines, owner.Pipeline) {
+		pipelines = append(pipelines, owner.Pipeline)
+	}
+	for _, name := range pipelines {
+		err := target.ReadState(ctx, dir, name, func(store *sqlite.State) error {
+			marks, err := readMarks(ctx, store)
+			all = append(all, marks...)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // readMarks returns all marks of a quarantine.
@@ -171,7 +175,18 @@ type quarantinedKey struct {
 	Class   string    `json:"class,omitempty"` // class of the key's first letter
 	Error   string    `json:"error,omitempty"`
 
-	version record.Version
+	version record.Version // version of the first letter
+}
+
+// merge returns k with the letters of other. The first letter of the result is the first of both.
+func (k quarantinedKey) merge(other quarantinedKey) quarantinedKey {
+	merged := k
+	otherIsFirst := other.Letters > 0 && other.version.Compare(k.version) < 0
+	if k.Letters == 0 || otherIsFirst {
+		merged = other
+	}
+	merged.Letters = k.Letters + other.Letters
+	return merged
 }
 
 func (k quarantinedKey) text() string {
@@ -212,13 +227,8 @@ func (box letterBox) keysWithLetters() (
 		pipelines[l.Pipeline] = true
 		id := keyOfSink{l.Sink, l.Key}
 		l = letters.Mask(box.mask, l)
-		k := withLetters[id]
-		isFirst := k.Letters == 0 || l.Version.Compare(k.version) < 0
-		if isFirst {
-			k.Key, k.Class, k.Error, k.version = l.Key, l.Class, l.Error, l.Version
-		}
-		k.Letters++
-		withLetters[id] = k
+		withLetters[id] = withLetters[id].merge(
+			quarantinedKey{Key: l.Key, Letters: 1, Class: l.Class, Error: l.Error, version: l.Version})
 	}
 	return withLetters, pipelines, nil
 }
@@ -236,16 +246,10 @@ func quarantinedKeys(box letterBox) ([]quarantinedKey, error) {
 	}
 	var keys []quarantinedKey
 	for _, m := range marks {
-		k := withLetters[keyOfSink{m.Sink, m.Key}]
-		ofEverySink := withLetters[keyOfSink{"", m.Key}]
-		everySinkIsFirst := k.Letters == 0 || ofEverySink.Letters > 0 && ofEverySink.version.Compare(k.version) < 0
-		switch {
-		case k.Letters+ofEverySink.Letters == 0:
+		k := withLetters[keyOfSink{m.Sink, m.Key}].merge(withLetters[keyOfSink{"", m.Key}])
+		if k.Letters == 0 {
 			k.Key = item.Key(box.mask.Text(string(m.Key)))
-		case everySinkIsFirst:
-			k.Key, k.Class, k.Error = ofEverySink.Key, ofEverySink.Class, ofEverySink.Error
 		}
-		k.Letters += ofEverySink.Letters
 		k.Sink, k.Since = m.Sink, m.Since
 		keys = append(keys, k)
 	}

@@ -133,9 +133,10 @@ func printSetAside(w io.Writer, folder string) error {
 	return err
 }
 
-// choose returns the name in args, which must be one of names. Without args it returns the only one of names. The error
-// is emptyError if there are no names, and ambiguousError with the names if args are empty and there are several. noun
-// is the word for a name in the error about an unknown name.
+// choose returns the name in args, which must be one of names. Without args it returns the only one of names.
+//
+// The texts are for its errors: emptyError if there are no names, and ambiguousError if args are empty and there are
+// several. noun is the word for a name in the error about an unknown name.
 func choose(args, names []string, emptyError, noun, ambiguousError string) (string, error) {
 	switch {
 	case len(names) == 0:

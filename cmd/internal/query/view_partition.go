@@ -84,12 +84,15 @@ type viewQuery struct {
 	from, to item.Value // bounds of the sort key, parsed from between, in the direction of the read; absent: no bound
 }
 
+// isJSONKey reports whether a key is written in DynamoDB JSON.
+func isJSONKey(text string) bool { return strings.HasPrefix(text, "{\"") }
+
 // keyValue parses a key that is a text or a value in DynamoDB JSON. An empty text is the absent value.
 func keyValue(flag, text string) (item.Value, error) {
 	if text == "" {
 		return item.Value{}, nil
 	}
-	if !strings.HasPrefix(text, "{\"") {
+	if !isJSONKey(text) {
 		return item.StringValue(text), nil
 	}
 	v, err := item.ParseValue([]byte(text))
@@ -120,7 +123,8 @@ func (q *viewQuery) parse() (err error) {
 // parseBetween sets from and to.
 func (q *viewQuery) parseBetween() (err error) {
 	low, high, isValid := cutKeys(q.between)
-	if !isValid || low == "" && high == "" {
+	hasBound := low != "" || high != ""
+	if !isValid || !hasBound {
 		return cli.Usagef(
 			`--between takes two sort keys, such as 2026-01,2026-03; one of them may be empty, and a key with a comma is written as {"S":"a,b"}`)
 	}
@@ -145,20 +149,26 @@ func (q *viewQuery) parseBetween() (err error) {
 // cutKeys returns the two keys of --between, which a comma separates. A comma inside a key in DynamoDB JSON is part of
 // the key. isValid is false if there is no separator, or if more than one comma could be the separator.
 func cutKeys(between string) (low, high string, isValid bool) {
-	low, high, hasComma := strings.Cut(between, ",")
-	if strings.HasPrefix(between, "{\"") {
-		var key json.RawMessage
-		decoder := json.NewDecoder(strings.NewReader(between))
-		if decoder.Decode(&key) != nil {
-			return "", "", false
-		}
-		keyLen := decoder.InputOffset()
-		low = between[:keyLen]
-		high, hasComma = strings.CutPrefix(strings.TrimSpace(between[keyLen:]), ",")
-		high = strings.TrimSpace(high)
+	var hasComma bool
+	if isJSONKey(between) {
+		low, high, hasComma = cutJSONKey(between)
+	} else {
+		low, high, hasComma = strings.Cut(between, ",")
 	}
-	isAmbiguous := strings.Contains(high, ",") && !strings.HasPrefix(high, "{\"")
+	isAmbiguous := strings.Contains(high, ",") && !isJSONKey(high)
 	return low, high, hasComma && !isAmbiguous
+}
+
+// cutJSONKey is [strings.Cut] for a text that begins with a key in DynamoDB JSON and a comma.
+func cutJSONKey(text string) (key, rest string, found bool) {
+	var document json.RawMessage
+	decoder := json.NewDecoder(strings.NewReader(text))
+	if decoder.Decode(&document) != nil {
+		return "", "", false
+	}
+	keyLen := decoder.InputOffset()
+	rest, found = strings.CutPrefix(strings.TrimSpace(text[keyLen:]), ",")
+	return text[:keyLen], strings.TrimSpace(rest), found
 }
 
 // readRows returns the selected rows of a table. It also returns the partition that it reads, from which the caller
@@ -166,14 +176,13 @@ func cutKeys(between string) (low, high string, isValid bool) {
 func (q viewQuery) readRows(ctx context.Context, t viewTable) (iter.Seq2[view.Row, error], view.Partition, error) {
 	partition := view.Partition{Table: t.Table}
 	query := view.Query{PKPrefix: q.pkPrefix, SKPrefix: q.beginsWith, Reverse: q.reverse}
-	switch {
-	case q.between != "" && t.SK == "":
-		return nil, partition, cli.Usagef("--between: the table %s has no sort key", t.Name)
-	case q.after != "" && (q.pk == "" || t.SK == ""):
-		return nil, partition, cli.Usagef("--after continues a partition of a table with a sort key: name it with --pk")
-	case q.pk == "":
+	if err := q.checkSortKey(t); err != nil {
+		return nil, partition, err
+	}
+	if q.pk == "" {
 		return t.reader.Rows(ctx, t.Table, query), partition, nil
-	case !strings.HasPrefix(q.pk, q.pkPrefix): // --pk and --pk-prefix select different rows
+	}
+	if !strings.HasPrefix(q.pk, q.pkPrefix) { // no row has both --pk and --pk-prefix
 		return func(func(view.Row, error) bool) {}, partition, nil
 	}
 	keys, err := q.partitionKeys(t)
@@ -194,13 +203,25 @@ func (q viewQuery) readRows(ctx context.Context, t viewTable) (iter.Seq2[view.Ro
 	return partition.Rows(ctx, t.reader, read), partition, nil
 }
 
+// checkSortKey returns a usage error if a flag needs a sort key that the table does not have.
+func (q viewQuery) checkSortKey(t viewTable) error {
+	canContinue := q.pk != "" && t.SK != ""
+	switch {
+	case q.between != "" && t.SK == "":
+		return cli.Usagef("--between: the table %s has no sort key", t.Name)
+	case q.after != "" && !canContinue:
+		return cli.Usagef("--after continues a partition of a table with a sort key: name it with --pk")
+	}
+	return nil
+}
+
 // partitionKeys returns the partition keys that q.pk names. For a view with shards it returns the keys of all shards.
 func (q viewQuery) partitionKeys(t viewTable) (keys []item.Value, err error) {
 	isSpread := strings.Contains(q.pk, shardPlaceholder)
-	switch {
-	case isSpread && len(t.views) == 0:
+	if isSpread && len(t.views) == 0 {
 		return nil, cli.Usagef("--pk %s: no view of the table %s has shards: write the partition key itself", q.pk, t.Name)
-	case !isSpread:
+	}
+	if !isSpread {
 		keys = append(keys, q.key)
 	}
 	for _, v := range t.views {
