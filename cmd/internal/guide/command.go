@@ -99,11 +99,11 @@ var sentenceEnd = regexp.MustCompile(`\. [A-Z\[]`)
 
 // firstSentence returns the first sentence below the title of a page.
 func firstSentence(text string) string {
-	_, rest, _ := strings.Cut(text, "\n\n")
-	first, _, _ := strings.Cut(rest, "\n\n")
-	text = strings.Join(strings.Fields(first), " ")
-	if end := sentenceEnd.FindStringIndex(text); end != nil {
-		text = text[:end[0]+1]
+	_, body, _ := strings.Cut(text, "\n\n")
+	paragraph, _, _ := strings.Cut(body, "\n\n")
+	paragraph = strings.Join(strings.Fields(paragraph), " ")
+	if end := sentenceEnd.FindStringIndex(paragraph); end != nil {
+		return paragraph[:end[0]+1]
 	}
-	return text
+	return paragraph
 }

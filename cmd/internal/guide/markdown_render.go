@@ -20,16 +20,14 @@ func render(markdown, folder string) string {
 	var r renderer
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
 	for len(lines) > 0 {
-		line := lines[0]
+		line, rest := lines[0], lines[1:]
 		switch {
 		case isFence(line):
 			r.flush()
-			lines = r.code(lines)
-			continue
+			rest = r.code(lines)
 		case strings.HasPrefix(line, "|"):
 			r.flush()
-			lines = r.table(lines, folder)
-			continue
+			rest = r.table(lines, folder)
 		case strings.HasPrefix(line, "#"):
 			r.flush()
 			r.heading(absoluteLinks(line, folder))
@@ -39,7 +37,7 @@ func render(markdown, folder string) string {
 		default:
 			r.addText(absoluteLinks(line, folder))
 		}
-		lines = lines[1:]
+		lines = rest
 	}
 	r.flush()
 	return strings.TrimLeft(r.out.String(), "\n")

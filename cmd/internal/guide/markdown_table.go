@@ -47,7 +47,7 @@ func renderColumns(head []string, rows [][]string) (text string, fits bool) {
 			widths[j] = max(widths[j], utf8.RuneCountInString(cell))
 		}
 	}
-	total := -2 // no space follows the last column
+	total := -2 // no spaces follow the last column
 	for _, w := range widths {
 		total += w + 2
 	}
@@ -73,9 +73,10 @@ func alignedRow(row []string, widths []int) string {
 // rowCells returns the cells of a line of a table as plain text.
 func rowCells(line string) []string {
 	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
-	parts := strings.Split(strings.ReplaceAll(line, `\|`, "\x00"), "|")
-	for i, p := range parts {
-		parts[i] = plainText(strings.ReplaceAll(strings.TrimSpace(p), "\x00", "|"))
+	const escaped = "\x00" // stands for \|, which is a part of a cell
+	cells := strings.Split(strings.ReplaceAll(line, `\|`, escaped), "|")
+	for i, cell := range cells {
+		cells[i] = plainText(strings.ReplaceAll(strings.TrimSpace(cell), escaped, "|"))
 	}
-	return parts
+	return cells
 }

@@ -27,13 +27,14 @@ type Key struct {
 // Parse reads the text of --key. An attribute is a string if its type is neither written in the text nor declared in
 // the configuration. table is the source table of the item; "" if it is unknown.
 func Parse(text string, cfg *config.Config, table string) (Key, error) {
-	hasPrefix := len(cfg.Source.Tables) > 1
+	hasTablePrefix := len(cfg.Source.Tables) > 1 // canonical keys begin with the name of their table
 	if len(cfg.Source.Tables) == 1 {
 		table = cfg.Source.Tables[0].Name
 	}
 	first, _, _ := strings.Cut(text, ",")
-	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary value
-		return parseCanonical(text, table, hasPrefix)
+	hasName := strings.Index(first, "=") > 0 // in a canonical key, = begins a binary value
+	if !hasName {
+		return parseCanonical(text, table, hasTablePrefix)
 	}
 	object := []byte{'{'}
 	for _, part := range splitEscaped(text) {
@@ -47,7 +48,7 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 	if err != nil {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
-	key, err := item.MakeKey(cli.Choose(hasPrefix, table, ""), attributes)
+	key, err := item.MakeKey(cli.Choose(hasTablePrefix, table, ""), attributes)
 	if err != nil {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
@@ -55,8 +56,8 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 }
 
 // parseCanonical reads a canonical key. If table is known, the key may have the prefix of the table or not. The result
-// has it if hasPrefix is true.
-func parseCanonical(text, table string, hasPrefix bool) (Key, error) {
+// has it if hasTablePrefix is true.
+func parseCanonical(text, table string, hasTablePrefix bool) (Key, error) {
 	named, _, err := item.Key(text).Decode()
 	switch {
 	case err != nil:
@@ -66,18 +67,18 @@ func parseCanonical(text, table string, hasPrefix bool) (Key, error) {
 	case named != "" && named != table:
 		return Key{}, cli.Usagef("--key %q is a key of the table %s, and not of %s", text, named, table)
 	}
-	values := text[strings.IndexByte(text, '!')+1:]
-	if hasPrefix {
-		values = string(item.AppendEscaped(nil, table)) + "!" + values
+	key := text[strings.IndexByte(text, '!')+1:] // the values, without the prefix
+	if hasTablePrefix {
+		key = string(item.AppendEscaped(nil, table)) + "!" + key
 	}
-	return Key{Canonical: item.Key(values)}, nil
+	return Key{Canonical: item.Key(key)}, nil
 }
 
 // parseAttribute reads NAME=VALUE or NAME:TYPE=VALUE.
 func parseAttribute(text string, cfg *config.Config) (name string, v item.Value, err error) {
-	name, value, ok := strings.Cut(text, "=")
-	name, kind, hasType := strings.Cut(name, ":")
-	if !ok || name == "" || value == "" {
+	beforeValue, value, _ := strings.Cut(text, "=")
+	name, kind, hasType := strings.Cut(beforeValue, ":")
+	if name == "" || value == "" {
 		return "", v, cli.Usagef("--key: %q is not an attribute with a value; %s", text, Usage)
 	}
 	if !hasType {

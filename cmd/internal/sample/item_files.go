@@ -88,10 +88,10 @@ func (sample *Sample) readItems(path string, in *bufio.Reader) (hasItems bool, o
 		case err == nil:
 			sample.Items = append(sample.Items, image)
 			hasItems = true
-		case hasItems && !isCut:
-			return true, nil, fmt.Errorf("%s:%d: it is not an item in DynamoDB JSON: %w", path, n, err)
 		case !hasItems:
 			return false, line, nil
+		case !isCut:
+			return true, nil, fmt.Errorf("%s:%d: it is not an item in DynamoDB JSON: %w", path, n, err)
 		}
 	}
 	return hasItems, nil, nil

@@ -158,16 +158,17 @@ func printNewRecords(
 	printed, err := p.Print(flushed(out, pages), out)
 	err = cmp.Or(err, out.Flush())
 	isEndless := p.Limit == 0
-	isUnfinished := isEndless || printed < p.Limit
+	reachedLimit := !isEndless && printed >= p.Limit
+	interrupted := ctx.Err() != nil
 	switch {
-	case ctx.Err() != nil && isEndless: // Ctrl-C is the usual end
+	case interrupted && isEndless: // Ctrl-C is the usual end
 		return nil
-	case ctx.Err() != nil && isUnfinished:
+	case interrupted && !reachedLimit:
 		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	case awserr.IsThrottled(err):
 		return fmt.Errorf("DynamoDB throttles the readers of the stream, and a consumer of it is slowed too: a shard has "+
 			"at most two readers, and one if the table is global; run tail again when others do not read: %w", err)
-	case err == nil && isUnfinished:
+	case err == nil && !reachedLimit: // the pages ended
 		fmt.Fprintf(s.Err, "the stream %s is disabled, and read to its end\n", ref.ARN)
 	}
 	return err
