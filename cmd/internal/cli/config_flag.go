@@ -23,17 +23,18 @@ func AddConfig(c *cobra.Command, file *string) {
 // SourceTable returns the source table of cfg that has the given name, the value of --table. If name is "", it returns
 // the only source table. It returns an error if cfg has no such table, or if name is "" and cfg has several.
 func SourceTable(cfg *config.Config, name string) (config.Table, error) {
-	if name == "" && len(cfg.Source.Tables) == 1 {
-		return cfg.Source.Tables[0], nil
+	tables := cfg.Source.Tables
+	names := make([]string, len(tables))
+	for i := range tables {
+		names[i] = tables[i].Name
 	}
-	var names []string
-	for _, t := range cfg.Source.Tables {
-		if t.Name == name {
-			return t, nil
-		}
-		names = append(names, t.Name)
-	}
-	if name == "" {
+	i := slices.Index(names, name)
+	switch {
+	case name == "" && len(tables) == 1:
+		return tables[0], nil
+	case i >= 0:
+		return tables[i], nil
+	case name == "":
 		return config.Table{}, Usagef("--table is missing: the source has several, %s", strings.Join(names, ", "))
 	}
 	return config.Table{}, CheckNames("table", cfg.File+" has no such source table", names, name)
@@ -79,14 +80,21 @@ func LoadConfig(file string) (*config.Config, error) {
 		}
 	}
 	cfg, err := config.Load(file)
-	stem, isYML := strings.CutSuffix(file, ".yml")
-	if isYML && errors.Is(err, fs.ErrNotExist) {
-		if _, statErr := os.Stat(stem + ".yaml"); statErr == nil {
-			err = fmt.Errorf("%w; did you mean %s?", err, stem+".yaml")
-		}
-	}
 	if err != nil {
-		return nil, WithExitCode(ExitConfig, err)
+		return nil, WithExitCode(ExitConfig, withYAMLHint(file, err))
 	}
 	return cfg, nil
+}
+
+// withYAMLHint returns the error of a configuration file. If a .yml file is missing, and the .yaml file of the same
+// name exists, the error names that file.
+func withYAMLHint(file string, err error) error {
+	stem, isYML := strings.CutSuffix(file, ".yml")
+	if !isYML || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, statErr := os.Stat(stem + ".yaml"); statErr != nil {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean %s?", err, stem+".yaml")
 }

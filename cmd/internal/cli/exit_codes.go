@@ -52,9 +52,10 @@ func WithExitCode(code int, err error) error { return &ExitError{code, err} }
 // Interrupted returns err. If ctx has ended, the returned error has the exit code [ExitInterrupted], and also says that
 // the user can continue with the same command.
 func Interrupted(ctx context.Context, err error) error {
-	exit, hasCode := errors.AsType[*ExitError](err)
-	saysSo := hasCode && exit.code == ExitInterrupted
-	if err == nil || ctx.Err() == nil || saysSo {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	if exit, hasCode := errors.AsType[*ExitError](err); hasCode && exit.code == ExitInterrupted {
 		return err
 	}
 	return WithExitCode(ExitInterrupted, fmt.Errorf("interrupted: the same command continues: %w", err))

@@ -31,7 +31,8 @@ func (r *Results) End(err error, errs io.Writer) error {
 		err = nil
 	}
 	flushErr := r.w.Flush() // even after an error, to show the results before it
-	if err := cmp.Or(err, flushErr); err != nil || !r.Truncated {
+	err = cmp.Or(err, flushErr)
+	if err != nil || !r.Truncated {
 		return err
 	}
 	next := ""

@@ -28,10 +28,12 @@ type Streams struct {
 // Run runs one command line, and returns its exit code. Each function of commands makes one subcommand.
 func Run(ctx context.Context, args []string, s Streams, version string, commands []func(Streams) *cobra.Command) int {
 	out, errs := &printableWriter{w: s.Out}, &printableWriter{w: s.Err}
-	defer func() { _ = errs.flush() }() // its error cannot be reported anywhere
 	var logs logFlags
 	log := &logWriter{w: errs, flags: &logs}
-	defer log.flush()
+	defer func() {
+		log.flush()      // writes to errs
+		_ = errs.flush() // its error cannot be reported anywhere
+	}()
 	s.Out, s.Err = out, log
 
 	var prof profile
@@ -53,7 +55,7 @@ func Run(ctx context.Context, args []string, s Streams, version string, commands
 		return ExitOK
 	}
 	code := ExitCode(err)
-	if code == ExitUsage {
+	if code == ExitUsage { // cobra may have ended before it parsed the log flags
 		logs.parseKnown(args)
 	}
 	log.writeFailure(err, code)
