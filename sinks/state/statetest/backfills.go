@@ -162,15 +162,12 @@ func checkPartsAreClaimedOnce(t *testing.T, f *fixture) {
 
 // Removing a backfill removes all its parts and no other backfill. Removing it again is not an error.
 func checkBackfillsAreRemoved(t *testing.T, f *fixture) {
-	for _, run := range []string{"run", "run 2"} {
-		if _, err := f.state.AddBackfill(t.Context(), testBackfill(run, bornAt)); err != nil {
-			t.Fatal(err)
-		}
-		for i := range 130 { // more parts than one request can remove
+	const manyParts = 130 // more than one request can remove
+	for run, parts := range map[string]int{"run": manyParts, "run 2": 1} {
+		_, err := f.state.AddBackfill(t.Context(), testBackfill(run, bornAt))
+		must(t, err)
+		for i := range parts {
 			f.setPart(f.state, state.Part{}, state.Part{Run: run, ID: fmt.Sprint(i), Counter: 1})
-			if run != "run" {
-				break
-			}
 		}
 	}
 	for range 2 {

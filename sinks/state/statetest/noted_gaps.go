@@ -171,7 +171,8 @@ func checkNotesOfTakeovers(t *testing.T, s state.Gaps) {
 			gap.Found = time.Time{}
 			must(t, s.AddGap(t.Context(), gap))
 			current := findGap(t, s, name)
-			if current.Repair.Stage != c.want || current.Found.Equal(expected.Found) != (c.want == state.GapRepaired) {
+			isKept, mustBeKept := current.Found.Equal(expected.Found), c.want == state.GapRepaired
+			if current.Repair.Stage != c.want || isKept != mustBeKept {
 				t.Errorf("noted again it is %+v, and was %+v", current, expected)
 			}
 		})

@@ -38,7 +38,7 @@ func checkHeldBackIsReadBack(t *testing.T, f *fixture) {
 		t.Helper()
 		must(t, notes(s).SetHeldBack(t.Context(), h))
 	}
-	want := func(s state.Store, what string, want ...state.HeldBack) {
+	expect := func(s state.Store, what string, want ...state.HeldBack) {
 		t.Helper()
 		got, err := notes(s).HeldBack(t.Context())
 		if err != nil || len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
@@ -47,23 +47,23 @@ func checkHeldBackIsReadBack(t *testing.T, f *fixture) {
 	}
 	a := state.HeldBack{Consumer: "task/1#a b", At: now, Total: 25, Worst: shards(20)}
 	b := state.HeldBack{Consumer: "task/2", At: now, Total: 1, Worst: shards(1)}
-	want(f.state, "nothing was noted")
+	expect(f.state, "nothing was noted")
 	set(f.state, state.HeldBack{Consumer: "none", At: now}) // removes a note that does not exist
-	want(f.state, "nothing is held back")
+	expect(f.state, "nothing is held back")
 	set(f.state, b)
 	set(f.state, state.HeldBack{Consumer: a.Consumer, At: now, Total: 1, Worst: shards(2)})
 	set(f.state, a)
 	other := f.suite.State(f.open(), "test")
-	want(other, "of two consumers", a, b)
-	want(f.suite.State(f.Store, "other"), "of another pipeline")
+	expect(other, "of two consumers", a, b)
+	expect(f.suite.State(f.Store, "other"), "of another pipeline")
 	set(f.suite.State(f.Store, "other"), b)
 	set(other, state.HeldBack{Consumer: b.Consumer, At: now})
-	want(f.state, "one is held back no more", a)
-	want(f.suite.State(f.Store, "other"), "of another pipeline with the same consumer", b)
+	expect(f.state, "one is held back no more", a)
+	expect(f.suite.State(f.Store, "other"), "of another pipeline with the same consumer", b)
 	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLifetime - time.Minute), Total: 1,
 		Worst: shards(1)}
 	set(f.state, old)
-	want(f.state, "one has expired", a)
+	expect(f.state, "one has expired", a)
 }
 
 // A fingerprint is read as it was last written, by every process. Each sink and pipeline has its own.
