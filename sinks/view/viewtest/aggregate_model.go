@@ -46,23 +46,20 @@ func modelValue(v view.Value, shares []sinktest.Item) sinktest.Attr {
 			present = append(present, s[v.Name])
 		}
 	}
-	switch v.Kind {
-	case "count":
+	switch {
+	case v.Kind == "count":
 		return decimalAttr(big.NewRat(int64(len(shares)), 1))
-	case "sum":
+	case v.Kind == "sum":
 		sum := new(big.Rat)
 		for _, p := range present {
 			sum.Add(sum, toRational(p))
 		}
 		return decimalAttr(sum)
-	}
-	if len(present) == 0 {
+	case len(present) == 0:
 		return nil
-	}
-	switch v.Kind {
-	case "min":
+	case v.Kind == "min":
 		return slices.MinFunc(present, compareAttrs)
-	case "max":
+	case v.Kind == "max":
 		return slices.MaxFunc(present, compareAttrs)
 	}
 	distinct := make(map[string]bool)

@@ -53,10 +53,14 @@ func elementViews() []*testView {
 			seen := make(map[string]bool)
 			for _, line := range it.Lines() {
 				sku := line.Text("sku")
-				if sku != "" && seen[sku] {
+				if sku == "" {
+					continue
+				}
+				if seen[sku] {
 					return nil // two elements with one identity: the change is dead-lettered
 				}
-				if seen[sku] = true; sku == "" || line["qty"] == nil {
+				seen[sku] = true
+				if line["qty"] == nil {
 					continue
 				}
 				row := sinktest.Item{"source": text(keyOf(it, "id", "n")), "sku": text(sku), "qty": line["qty"]}

@@ -76,17 +76,18 @@ func writeWithFaults[W any](
 // refuseSome makes the writes ws. If refused returns true for a write, this write fails permanently instead.
 func refuseSome[W any](ws []W, refused func(*W) bool, write func([]W) ([]view.Result, error)) ([]view.Result, error) {
 	rs := make([]view.Result, len(ws))
-	accepted, indexes := make([]W, 0, len(ws)), make([]int, 0, len(ws))
+	accepted := make([]W, 0, len(ws))
+	indexes := make([]int, 0, len(ws)) // of the accepted writes in ws
 	for i := range ws {
 		if refused(&ws[i]) {
 			rs[i].Err = errRefused
-		} else {
-			accepted, indexes = append(accepted, ws[i]), append(indexes, i)
+			continue
 		}
+		accepted, indexes = append(accepted, ws[i]), append(indexes, i)
 	}
-	results, err := write(accepted)
-	for n := range results {
-		rs[indexes[n]] = results[n]
+	acceptedResults, err := write(accepted)
+	for n, r := range acceptedResults {
+		rs[indexes[n]] = r
 	}
 	return rs, err
 }

@@ -77,16 +77,18 @@ func checkGroupListing(t *testing.T, c *listerCheck) {
 	own, former := groupTarget, groupTarget
 	own.Birth, former.Birth = "b1", "b0"
 	var want []string
-	write := func(target view.Target, pk string, shares int, amount string) {
+	writeListed := func(target view.Target, pk string, shares int, amount string) {
 		c.changeGroups(target, groupAt(t, pk, int64(shares), amount))
 		want = append(want, fmt.Sprintf(
 			`%s %s %s shares %d orders=%d revenue=%s {"PK":{"S":"%s"},"SK":{"S":"1"},"orders":{"N":"%d"},"revenue":{"N":"%s"}}`,
 			groupRow(t, pk, "1"), target.Birth, version(t, 1), shares, shares, amount, pk, shares, amount))
 	}
 	for i := range manyEntries {
-		write(own, fmt.Sprintf("sk%d", i), i+1, fmt.Sprint(i))
+		writeListed(own, fmt.Sprintf("sk%d", i), i+1, fmt.Sprint(i))
 	}
-	write(former, "former", 2, "5")
+	writeListed(former, "former", 2, "5")
+
+	// Groups that are not listed.
 	c.changeGroups(own, groupAt(t, "gone", 1, "1"), groupAt(t, "gone", -1, "-1"))
 	for i, other := range neighbourTargets(own) {
 		c.changeGroups(other, groupAt(t, fmt.Sprint("other", i), 1, "1"))
@@ -147,7 +149,7 @@ func checkMemberListing(t *testing.T, c *listerCheck) {
 		c.changeGroups(target, state.GroupChange{Row: groupRow(t, pk, "1"), Shares: shares, Version: version(t, 1), Members: ms})
 	}
 	var want []string
-	wantGroup := func(target view.Target, pk string, shares int64, members ...state.Member) {
+	expect := func(target view.Target, pk string, shares int64, members ...state.Member) {
 		g := view.Group{Row: groupRow(t, pk, "1"), Birth: target.Birth, Shares: shares, Version: version(t, 1),
 			Members: members}
 		want = append(want, strings.TrimSuffix(groupText(g), " null"))
@@ -155,19 +157,19 @@ func checkMemberListing(t *testing.T, c *listerCheck) {
 	for i := range 20 {
 		pk := fmt.Sprintf("sk%d", i)
 		change(own, pk, 3, reversed...)
-		wantGroup(own, pk, 3, inOrder...)
+		expect(own, pk, 3, inOrder...)
 	}
 
 	// A group that was removed and came back has none of its former members.
 	change(own, "again", 1, inOrder...)
 	change(own, "again", -1)
 	change(own, "again", 1, inOrder[1])
-	wantGroup(own, "again", 1, inOrder[1])
+	expect(own, "again", 1, inOrder[1])
 	change(own, "empty", 1, inOrder...)
 	change(own, "empty", 0, removed...)
-	wantGroup(own, "empty", 1)
+	expect(own, "empty", 1)
 	change(former, "former", 1, inOrder[:2]...)
-	wantGroup(former, "former", 1, inOrder[:2]...)
+	expect(former, "former", 1, inOrder[:2]...)
 	for i, other := range neighbourTargets(own) {
 		change(other, fmt.Sprint("other", i), 1, inOrder...)
 	}

@@ -244,9 +244,11 @@ func (s itemRowsCheck) tooMany() {
 // it, and continues. Otherwise this write and all later writes fail, as if the process had died.
 type interruptedStore struct {
 	itemRowsCheck
-	writesLeft int    // number of writes before the interruption; -1 for no interruption
+	writesLeft int    // number of writes before the interruption; negative for no interruption
 	interrupt  func() // does what another process would do; may be nil
 }
+
+const neverInterrupted = -1
 
 var errDied = pipeline.Transient(errors.New("the process died"))
 
@@ -261,7 +263,7 @@ func (p *interruptedStore) ReplaceItemRows(
 			return nil, errDied
 		}
 		p.interrupt()
-		p.writesLeft, p.interrupt = -1, nil
+		p.writesLeft = neverInterrupted
 	}
 	p.writesLeft--
 	return p.itemRowsCheck.ReplaceItemRows(ctx, t, ws)
@@ -272,24 +274,28 @@ func (s itemRowsCheck) newerWins() {
 	stream := s.lines(10, 12, 3)
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0))
 	newer := func() { must(s.t, writeOne(s.t, s.sink(s, 0), stream, 2)) }
-	must(s.t, writeOne(s.t, s.sink(&interruptedStore{s, 2, newer}, 0), stream, 1))
+	store := &interruptedStore{itemRowsCheck: s, writesLeft: 2, interrupt: newer}
+	must(s.t, writeOne(s.t, s.sink(store, 0), stream, 1))
 	s.wantTexts("the newer change", 3, 2)
 }
 
 // If a crash interrupts a change, the same change completes it, or a newer change replaces it.
 func (s itemRowsCheck) goesOnAfterACrash() {
 	stream := s.lines(10, 12, 3, 11)
+	dyingAfter := func(writes int) *view.Sink {
+		return s.sink(&interruptedStore{itemRowsCheck: s, writesLeft: writes}, 0)
+	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0))
-	if err := writeOne(s.t, s.sink(&interruptedStore{s, 2, nil}, 0), stream, 1); !errors.Is(err, errDied) {
+	if err := writeOne(s.t, dyingAfter(2), stream, 1); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
 	if c := s.contribution(stream.Changes[1].Key); !c.Void || c.Version != stream.Changes[1].Version {
 		s.t.Errorf("a change in part: %+v", c)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0)) // an older change
-	must(s.t, writeOne(s.t, s.sink(&interruptedStore{s, -1, nil}, 0), stream, 1))
+	must(s.t, writeOne(s.t, dyingAfter(neverInterrupted), stream, 1))
 	s.wantTexts("the same change", 12, 1)
-	if err := writeOne(s.t, s.sink(&interruptedStore{s, 1, nil}, 0), stream, 2); !errors.Is(err, errDied) {
+	if err := writeOne(s.t, dyingAfter(1), stream, 2); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 3))

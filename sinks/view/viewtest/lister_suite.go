@@ -119,7 +119,7 @@ func checkRowListing(t *testing.T, c *listerCheck) {
 	own, former := c.target, c.target
 	own.Birth, former.Birth = "b1", "b0"
 	var want []string
-	put := func(target view.Target, pk, sk string, sequence int, text string) view.Mutation {
+	putListed := func(target view.Target, pk, sk string, sequence int, text string) view.Mutation {
 		m := putRow(t, pk, sk, sequence, text)
 		m.Source = item.Key(fmt.Sprintf("item-%d", sequence))
 		want = append(want, fmt.Sprint(pk, "/", sk, " ", m.Version, " ", m.Source, " one ", target.Birth, " ", text[:4],
@@ -130,7 +130,7 @@ func checkRowListing(t *testing.T, c *listerCheck) {
 	long := strings.Repeat("x", 40<<10)
 	var rows []view.Mutation
 	for i := range manyEntries {
-		rows = append(rows, put(own, fmt.Sprintf("pk%d", i/10), fmt.Sprintf("sk%d", i), i+1, "text"+long))
+		rows = append(rows, putListed(own, fmt.Sprintf("pk%d", i/10), fmt.Sprintf("sk%d", i), i+1, "text"+long))
 	}
 	for chunk := range slices.Chunk(rows, 20) {
 		apply(t, c, own, chunk...)
@@ -147,7 +147,7 @@ func checkRowListing(t *testing.T, c *listerCheck) {
 	for i, other := range neighbourTargets(own) {
 		apply(t, c, other, putRow(t, "other", fmt.Sprint(i), 1, "text"))
 	}
-	apply(t, c, former, put(former, "former", "1", 1, "text"))
+	apply(t, c, former, putListed(former, "former", "1", 1, "text"))
 
 	got := listRepeatedly(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Row, error] {
 		return c.ListRows(ctx, own, l)
@@ -173,7 +173,7 @@ func longKey(t *testing.T, n int) item.Key {
 func checkGuardListing(t *testing.T, c *listerCheck) {
 	own, former := target, target
 	own.Birth, former.Birth = "b1", "b"
-	settle := func(target view.Target, ws ...state.ItemWrite) {
+	writeItems := func(target view.Target, ws ...state.ItemWrite) {
 		t.Helper()
 		c.withTarget(target).wantWrites(strings.Repeat(".", len(ws)), ws...)
 	}
@@ -203,13 +203,14 @@ func checkGuardListing(t *testing.T, c *listerCheck) {
 	want = append(want, fmt.Sprint("waits", waits.Guard), fmt.Sprint(rowWrite.Row, claimText(rowWrite.Claim)))
 
 	// Items without a row, which are not listed.
-	settle(own, append(ws, waits, claim("leaves", "left"),
+	writeItems(own, append(ws, waits, claim("leaves", "left"),
 		state.ItemWrite{Source: "none", Guard: state.Guard{Version: version(t, 1)}},
 		state.ItemWrite{Source: "void", Guard: state.Guard{Version: version(t, 1), Void: true}})...)
-	settle(own, state.ItemWrite{Source: "leaves", Expected: version(t, 1), Guard: state.Guard{Version: version(t, 2)},
-		Rows: []state.RowClaimsWrite{{Row: groupRow(t, "r", "left"), Expected: "oneleft"}}})
+	writeItems(own, state.ItemWrite{Source: "leaves", Expected: version(t, 1),
+		Guard: state.Guard{Version: version(t, 2)},
+		Rows:  []state.RowClaimsWrite{{Row: groupRow(t, "r", "left"), Expected: "oneleft"}}})
 	for i, other := range append(neighbourTargets(own), former) {
-		settle(other, claim(item.Key(fmt.Sprint("other", i)), fmt.Sprint("other", i)))
+		writeItems(other, claim(item.Key(fmt.Sprint("other", i)), fmt.Sprint("other", i)))
 	}
 
 	got := listRepeatedly(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemGuard, error] {
@@ -334,11 +335,8 @@ func checkSpentUnits(t *testing.T, c *listerCheck) {
 		if what == "groups" { // the row and its members
 			least = 10
 		}
-		isWrong := spent.Load() < least
-		if !c.billed {
-			isWrong = spent.Load() > 0
-		}
-		if isWrong {
+		tooLittle, tooMuch := c.billed && spent.Load() < least, !c.billed && spent.Load() > 0
+		if tooLittle || tooMuch {
 			t.Errorf("%s cost %d tenths of a unit", what, spent.Load())
 		}
 		_, err = list(state.Listing{Spend: func(context.Context, float64) error { return errStop }})

@@ -24,13 +24,15 @@ type plannedSink interface {
 // with which it was written; see checkBirth.
 func RunOwners(t *testing.T, open Open) {
 	kinds := []string{"GuardsItself", "GuardsItselfInPlace", "GuardedByItem", "Group"}
-	others := map[string][2]string{"AnotherSink": {"two", "test"}, "AnotherPipeline": {"one", "others"}}
+	others := map[string]view.Target{"AnotherSink": {View: "two", Pipeline: "test"},
+		"AnotherPipeline": {View: "one", Pipeline: "others"}}
 	for name, other := range others {
 		for _, first := range kinds {
 			for _, second := range kinds {
 				t.Run(fmt.Sprintf("%sOver%s/%s", second, first, name), func(t *testing.T) {
 					s := opener(t, open)()
-					checkOwner(t, s, newSink(t, s, first, "one", "test", ""), newSink(t, s, second, other[0], other[1], ""), other)
+					checkOwner(t, s, newSink(t, s, first, "one", "test", ""),
+						newSink(t, s, second, other.View, other.Pipeline, ""), other)
 				})
 			}
 		}
@@ -122,9 +124,8 @@ func attribute(t *testing.T, name, source string, o template.Options) view.Attri
 	return view.Attribute{Name: name, Template: parsed}
 }
 
-// checkOwner checks that the second sink cannot change the row of the first sink. secondNames are the sink and the
-// pipeline of the second sink.
-func checkOwner(t *testing.T, s StateStore, first, second plannedSink, secondNames [2]string) {
+// checkOwner checks that the second sink cannot change the row of the first sink. other names the second sink.
+func checkOwner(t *testing.T, s StateStore, first, second plannedSink, other view.Target) {
 	stream := itemStream(t)
 	must(t, writeOne(t, first, stream, 0))
 	before := readRows(t, s, target.Table, view.Query{})
@@ -140,7 +141,7 @@ func checkOwner(t *testing.T, s StateStore, first, second plannedSink, secondNam
 		}
 		want := fmt.Sprintf(
 			`view %q of pipeline %q: the row PK="r" SK="a,1" of table %s belongs to the view "one" of pipeline "test": give one of the two another table or another row key`,
-			secondNames[0], secondNames[1], foreign.Target.Name)
+			other.View, other.Pipeline, foreign.Target.Name)
 		checkPermanent(t, "the second sink", err, want)
 	}
 	checkEqual(t, "rows behind the second sink", readRows(t, s, target.Table, view.Query{}), before)

@@ -170,38 +170,25 @@ func checkRepairsOfLargeGroups(t *testing.T, s *repairCheck) {
 func checkGroupRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
 	noGroup := view.Group{Row: s.testGroup()}
-	events := map[string]struct {
-		run  func(expected view.Group)
-		want []string // members after the event; nil: not compared
-	}{
-		"a change":          {func(view.Group) { other.addShares("a change", "8") }, []string{"5", "7", "8"}},
-		"a change in place": {func(view.Group) { other.addAmount("a change in place", 1, "100") }, nil},
-		"another repair": {func(expected view.Group) { other.repairGroup(expected, s.expectedGroup("1", "2", "3")) },
-			[]string{"1", "2", "3"}},
-		"a repair to no row": {func(expected view.Group) { other.repairGroup(expected, noGroup) }, []string{}},
-		"the last goes":      {func(view.Group) { other.removeShares("the last goes", "5", "7") }, []string{}},
-	}
+	addShare := func(view.Group) { other.addShares("a change", "8") }
+	repairOther := func(expected view.Group) { other.repairGroup(expected, s.expectedGroup("1", "2", "3")) }
+	otherRepair := groupEvent{repairOther, []string{"1", "2", "3"}}
 	for moment, at := range s.eventTimings() {
-		race := func(name string, expected, next view.Group, want []string) {
-			t.Helper()
-			what := fmt.Sprintf("%s %s, of %d shares to %d", name, moment, expected.Shares, next.Shares)
-			at(func() { events[name].run(expected) })
-			wantLost(t, what, s.repairGroup(expected, next))
-			if want != nil {
-				s.wantGroup(what, want...)
-			}
-			if remaining := s.readGroup(); remaining.Row != "" {
-				wantDone(t, what, s.repairGroup(remaining, noGroup))
-			}
-		}
-		for name, event := range events {
+		for name, event := range map[string]groupEvent{
+			"a change":           {addShare, []string{"5", "7", "8"}},
+			"a change in place":  {func(view.Group) { other.addAmount("a change in place", 1, "100") }, nil},
+			"another repair":     otherRepair,
+			"a repair to no row": {func(expected view.Group) { other.repairGroup(expected, noGroup) }, []string{}},
+			"the last goes":      {func(view.Group) { other.removeShares("the last goes", "5", "7") }, []string{}},
+		} {
 			for _, next := range []view.Group{s.expectedGroup("4"), noGroup} { // the group is wrong, or extra
 				s.addShares(name, "5", "7")
-				race(name, s.readGroup(), next, event.want)
+				s.checkGroupRace(name+" "+moment, at, event, s.readGroup(), next)
 			}
 		}
-		race("a change", view.Group{}, s.expectedGroup("4"), []string{"8"})
-		race("another repair", view.Group{}, s.expectedGroup("4"), events["another repair"].want)
+		missing, next := view.Group{}, s.expectedGroup("4")
+		s.checkGroupRace("a change "+moment, at, groupEvent{addShare, []string{"8"}}, missing, next)
+		s.checkGroupRace("another repair "+moment, at, otherRepair, missing, next)
 	}
 
 	s.addShares("in parallel", "5")
@@ -209,6 +196,29 @@ func checkGroupRepairsRace(t *testing.T, s *repairCheck) {
 	processes := []*repairCheck{s, other}
 	wantOneDone(t, "in parallel", func(i int) view.Result { return processes[i%2].repairGroup(expected, next) })
 	s.wantGroup("in parallel", "1", "2")
+}
+
+// groupEvent changes the group (g, 1), which a repair has read as expected.
+type groupEvent struct {
+	run  func(expected view.Group)
+	want []string // amounts in the group after the event; nil: not compared
+}
+
+// checkGroupRace checks that a repair of the group (g, 1) is lost and changes nothing if event happens at a moment.
+// Then it removes the group.
+func (s *repairCheck) checkGroupRace(
+	name string, at func(event func()), event groupEvent, expected, next view.Group,
+) {
+	s.t.Helper()
+	what := fmt.Sprintf("%s, of %d shares to %d", name, expected.Shares, next.Shares)
+	at(func() { event.run(expected) })
+	wantLost(s.t, what, s.repairGroup(expected, next))
+	if event.want != nil {
+		s.wantGroup(what, event.want...)
+	}
+	if remaining := s.readGroup(); remaining.Row != "" {
+		wantDone(s.t, what, s.repairGroup(remaining, view.Group{Row: s.testGroup()}))
+	}
 }
 
 // addAmount adds an amount and shares, but no members, to the group (g, 1). A store may add them without reading the

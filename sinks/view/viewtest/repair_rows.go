@@ -254,11 +254,11 @@ func (s *repairCheck) checkRowRace(name string, at func(event func()), event row
 			hasRun, changed = true, event(expected, sk)
 			afterEvent = s.read(next)
 		})
-		r := s.repair(expected, next)
-		if !hasRun {
+		r := s.repair(expected, next) // the event has happened when it returns
+		switch {
+		case !hasRun:
 			s.t.Fatalf("%s: nothing happened between", what)
-		}
-		if !changed {
+		case !changed:
 			return
 		}
 		wantLost(s.t, what, r)

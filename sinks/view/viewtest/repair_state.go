@@ -11,7 +11,7 @@ import (
 )
 
 // eventTimings returns functions that make an event happen while a repair is not finished: "before" the repair starts,
-// or "between" its read and its write.
+// or "between" its read and its write. The caller makes the repair after the call.
 func (s *repairCheck) eventTimings() map[string]func(event func()) {
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
 	if s.BeforeRepairWrite != nil {
@@ -289,28 +289,35 @@ func checkRepairsOfContributions(t *testing.T, s *repairCheck) {
 // A repair of a contribution is lost if a newer change or another repair comes first. Then the repair changes nothing.
 func checkContributionRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	storedAmount, storedVersion := "", record.Version{}
-	store := func(what string, by *repairCheck, v record.Version, amount string) {
-		t.Helper()
-		w := contributionRepair(t, "a", storedVersion, nil, oneShare(t, amount), replaceAmount(t, "a", storedAmount, amount))
-		w.Items[0].CompareShares, w.Items[0].Next.Version = false, v
-		by.mustWrite(what, w)
-		storedAmount, storedVersion = amount, v
+	type contribution struct {
+		amount  string
+		version record.Version
 	}
+	replace := func(what string, by *repairCheck, stored, next contribution) {
+		t.Helper()
+		w := contributionRepair(t, "a", stored.version, nil, oneShare(t, next.amount),
+			replaceAmount(t, "a", stored.amount, next.amount))
+		w.Items[0].CompareShares, w.Items[0].Next.Version = false, next.version
+		by.mustWrite(what, w)
+	}
+	var stored contribution
 	sequence := 5
-	for moment, runEvent := range s.eventTimings() {
+	for moment, at := range s.eventTimings() {
 		for name, versionsAhead := range map[string]int{"a newer change": 1, "another repair": 0} {
 			sequence++
-			store("the wrong amount", s, version(t, sequence), wrongShare)
-			repair := amountRepair(t, storedVersion)
+			wrong := contribution{wrongShare, version(t, sequence)}
+			replace("the wrong amount", s, stored, wrong)
+			repair := amountRepair(t, wrong.version)
 			sequence += versionsAhead
-			runEvent(func() { store(name, other, version(t, sequence), "12") })
+			stored = contribution{"12", version(t, sequence)}
+			at(func() { replace(name, other, wrong, stored) })
 			wantLost(t, fmt.Sprintf("%s %s", name, moment), s.write(repair))
 			s.wantRows(groupJSON(t, "12"))
 		}
 	}
-	store("the wrong amount", s, version(t, sequence+1), wrongShare)
-	repair := amountRepair(t, storedVersion)
+	wrong := contribution{wrongShare, version(t, sequence+1)}
+	replace("the wrong amount", s, stored, wrong)
+	repair := amountRepair(t, wrong.version)
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].write(repair) })
 	s.wantRows(groupJSON(t, "7"))
 }

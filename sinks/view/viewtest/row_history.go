@@ -76,7 +76,7 @@ func checkRaces(t *testing.T, s Store, target view.Target, suite Suite) {
 
 // deliver writes the changes with the indexes part, part+4, part+8 and so on, and some other changes, in random order.
 func (h history) deliver(t *testing.T, s Store, target view.Target, part int, random *rand.Rand) {
-	var call []view.Mutation
+	var call []view.Mutation // mutations of the next call
 	for _, i := range random.Perm(len(h.changes)) {
 		isOwn := i%4 == part
 		if !isOwn && random.IntN(4) > 0 {
@@ -84,13 +84,14 @@ func (h history) deliver(t *testing.T, s Store, target view.Target, part int, ra
 		}
 		for _, m := range h.changes[i] {
 			m.LikelyNew = random.IntN(2) == 0
-			rowInCall := slices.ContainsFunc(call, func(other view.Mutation) bool { return other.SK.Equal(m.SK) })
-			if rowInCall || random.IntN(3) == 0 {
+			hasRow := slices.ContainsFunc(call, func(other view.Mutation) bool { return other.SK.Equal(m.SK) })
+			if hasRow || random.IntN(3) == 0 { // a call has one mutation of a row
 				h.write(t, s, target, call)
 				call = nil
 			}
-			newRowInCall := len(call) > 0 && call[len(call)-1].Version == m.Version
-			m.EndsMove = m.EndsMove && newRowInCall
+			// A tombstone ends a move only if the new row, which is written before it, is in the same call.
+			hasNewRow := len(call) > 0 && call[len(call)-1].Version == m.Version
+			m.EndsMove = m.EndsMove && hasNewRow
 			call = append(call, m)
 		}
 	}
@@ -131,19 +132,26 @@ func (h history) check(t *testing.T, s Store, suite Suite, target view.Target, w
 			text, _ := newest.Attributes[0].Value.Text()
 			want = append(want, fmt.Sprintf(`{"PK":{"S":"r"},"SK":{"S":"%s"},"text":{"S":"%s"}}`, sk, text))
 		}
-		in, ok := s.(view.Inspector)
-		if !ok {
-			continue
-		}
-		stored, err := in.StoredRows(t.Context(), target, []state.Row{rowOf(t, newest)})
-		if err != nil || !stored[0].Exists || stored[0].Tombstone != newest.Tombstone ||
-			stored[0].Version != newest.Version {
-			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, stored, err, newest.Version,
-				newest.Tombstone)
+		if in, isInspector := s.(view.Inspector); isInspector {
+			checkNewest(t, in, target, newest, when)
 		}
 	}
 	checkEqual(t, "rows "+when, readRows(t, s, target.Table, view.Query{}), want)
-	if n, err := suite.CountItems(t.Context(), s, target.Table); err != nil || !target.InPlace && n != len(want) {
+	n, err := suite.CountItems(t.Context(), s, target.Table)
+	isCountWrong := !target.InPlace && n != len(want) // tombstones in place are items, too
+	if err != nil || isCountWrong {
 		t.Errorf("%s a plain reader of the table finds %d items (%v), and there are %d rows", when, n, err, len(want))
+	}
+}
+
+// checkNewest checks that the stored row, or its tombstone, is that of the row's newest mutation.
+func checkNewest(t *testing.T, in view.Inspector, target view.Target, newest view.Mutation, when string) {
+	t.Helper()
+	stored, err := in.StoredRows(t.Context(), target, []state.Row{rowOf(t, newest)})
+	if err != nil || !stored[0].Exists || stored[0].Tombstone != newest.Tombstone ||
+		stored[0].Version != newest.Version {
+		sk, _ := newest.SK.Text()
+		t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, stored, err, newest.Version,
+			newest.Tombstone)
 	}
 }

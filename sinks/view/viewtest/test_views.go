@@ -51,16 +51,18 @@ type rowShape struct {
 
 // row returns the key attributes of the rows, and the condition for the items, for the options of a sink.
 func (s *rowShape) row(o template.Options) (pk, sk view.Attribute, when pipeline.ItemCondition, err error) {
-	for i, k := range []*view.Attribute{&pk, &sk}[:len(s.key)] {
-		k.Name = s.key[i]
-		if k.Template, err = template.Parse(s.templates[i], o); err != nil {
+	var key [2]view.Attribute // the second one is zero if the row has one key attribute
+	for i, name := range s.key {
+		parsed, err := template.Parse(s.templates[i], o)
+		if err != nil {
 			return pk, sk, nil, err
 		}
+		key[i] = view.Attribute{Name: name, Template: parsed}
 	}
 	if s.when != nil {
 		when = pipeline.ItemConditionFunc(s.when)
 	}
-	return pk, sk, when, nil
+	return key[0], key[1], when, nil
 }
 
 // flawed returns the shape with a key template that fails on images with sinktest.FlawKey, and with a condition that
