@@ -47,12 +47,13 @@ func (c *carrier) planAndWrite(
 	for i := range changes {
 		page.Changes[i] = *changes[i]
 	}
+	isRead := false
 	source := pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
-		p := page
-		if page = nil; p == nil {
+		if isRead {
 			return nil, io.EOF
 		}
-		return p, nil
+		isRead = true
+		return page, nil
 	})
 	c.write, c.err, c.panicked = write, nil, nil
 	err := c.pipeline.Run(context.WithoutCancel(ctx), source, nil)
@@ -75,19 +76,24 @@ func (c *carrier) catch() {
 	}
 }
 
-// Plan calls the sink's Plan.
+// Plan calls the sink's Plan. It returns nil even if that fails, because planAndWrite returns the error.
 func (c *carrier) Plan(d *pipeline.Delivery) error {
 	if c.worker.events != nil {
 		d.Events = c.worker.events(d.Change)
 	}
-	p, ok := c.worker.sink.(pipeline.Planner)
-	if !ok || c.hasFailed() {
-		return nil
+	planner, isPlanner := c.worker.sink.(pipeline.Planner)
+	if isPlanner && !c.hasFailed() {
+		defer c.catch()
+		c.err = c.planBy(planner, d)
 	}
-	defer c.catch()
-	err := p.Plan(d)
-	if err != nil && c.worker.refused != nil && c.worker.refused(err) {
-		c.worker.dead = append(c.worker.dead, letter{d.Change.Clone(), true})
+	return nil
+}
+
+// planBy plans a delivery. If the sink may refuse the change, planBy dead-letters the change and returns nil.
+func (c *carrier) planBy(planner pipeline.Planner, d *pipeline.Delivery) error {
+	err := planner.Plan(d)
+	if err != nil && c.worker.mayRefuse(err) {
+		c.worker.dead = append(c.worker.dead, letter{change: d.Change.Clone(), refused: true})
 		d.Ops, d.Outcome, d.Reason = nil, pipeline.NoEffect, "refused"
 		return nil
 	}
@@ -95,12 +101,12 @@ func (c *carrier) Plan(d *pipeline.Delivery) error {
 		err = checkPlan(d)
 	}
 	if err != nil {
-		c.err = fmt.Errorf("plan of %s %s: %w", d.Change.EventName, d.Change.Key, err)
+		return fmt.Errorf("plan of %s %s: %w", d.Change.EventName, d.Change.Key, err)
 	}
 	return nil
 }
 
-// Write lets the worker write the planned deliveries.
+// Write lets the worker write the planned deliveries. It returns nil, because planAndWrite returns the error.
 func (c *carrier) Write(_ context.Context, ds []pipeline.Delivery) error {
 	if !c.hasFailed() {
 		defer c.catch()

@@ -33,10 +33,13 @@ func (st *stage) finish(w *worker) {
 		if err == nil {
 			err = w.flush(st.ctx)
 		}
-		if err == nil && !slices.ContainsFunc(w.dead, func(l letter) bool { return !l.refused }) {
+		_, isTransient := pipeline.Retryable(err)
+		isPlannedFault := isTransient || errors.Is(err, errPermanent)
+		hasFailures := slices.ContainsFunc(w.dead, func(l letter) bool { return !l.refused })
+		switch {
+		case err == nil && !hasFailures:
 			return
-		}
-		if _, retry := pipeline.Retryable(err); err != nil && !retry && !errors.Is(err, errPermanent) {
+		case err != nil && !isPlannedFault:
 			st.tb.Fatal(err)
 		}
 	}
@@ -52,8 +55,9 @@ func crash(t *testing.T, s Suite) {
 		for range rapid.IntRange(1, 3).Draw(rt, "crashes") {
 			w := st.worker(drawFaults(rt, 2*len(batches), Transient, Crash))
 			var err error
-			for at < len(batches) && err == nil {
-				if err = w.deliver(st.ctx, batches[at]); err == nil {
+			for err == nil && at < len(batches) {
+				err = w.deliver(st.ctx, batches[at])
+				if err == nil {
 					at++
 				}
 			}

@@ -65,12 +65,18 @@ func flawed(t *testing.T, s Suite) {
 	runFixed(t, s, func(st *stage) {
 		broken := st.flawedWorker()
 		st.must(broken.all(st, st.stream.Changes, 1))
-		st.redriveCorrected(broken, true)
+		st.compareWithoutFlawed("a pass with images that nothing can be made of")
+		st.redriveTooEarly(broken)
+		st.redriveCorrected(broken)
 	}, s.fact().flaws()...)
 	check(t, s, func(rt *rapid.T, st *stage) {
 		broken := st.flawedWorker()
 		st.run(broken, drawBatches(rt, drawRedeliveries(rt, st.stream.Changes)))
-		st.redriveCorrected(broken, rapid.Bool().Draw(rt, "too early"))
+		st.compareWithoutFlawed("a pass with images that nothing can be made of")
+		if rapid.Bool().Draw(rt, "too early") {
+			st.redriveTooEarly(broken)
+		}
+		st.redriveCorrected(broken)
 		if !s.LastWins {
 			st.run(st.flawedWorker(), drawBatches(rt, suffix(rt, st.stream.Changes)))
 			st.compareWithModel("a worker with the old settings came late")
@@ -80,23 +86,30 @@ func flawed(t *testing.T, s Suite) {
 	})
 }
 
-// redriveCorrected redrives the failures of broken under corrected settings. If tooEarly is set, it first redrives them
-// under the old settings.
-func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
+// compareWithoutFlawed is compareWithModel, except that an item with a flawed image must not be in the store.
+func (st *stage) compareWithoutFlawed(after string) {
 	st.tb.Helper()
 	whole := st.stream
+	defer func() { st.stream = whole }()
 	st.stream = &Stream{Records: slices.Clone(whole.Records), Changes: whole.Changes}
 	for i := range st.stream.Records {
 		if IsFlawed(st.stream.Records[i].New) {
-			st.stream.Records[i].New = nil // an item with a flawed image must not be in the store
+			st.stream.Records[i].New = nil
 		}
 	}
-	st.compareWithModel("a pass with images that nothing can be made of")
-	if tooEarly {
-		st.must(broken.redrive(st.ctx))
-		st.compareWithModel("a redrive before the settings were fixed")
-	}
-	st.stream = whole
+	st.compareWithModel(after)
+}
+
+// redriveTooEarly redrives the failures of broken under the old settings.
+func (st *stage) redriveTooEarly(broken *worker) {
+	st.tb.Helper()
+	st.must(broken.redrive(st.ctx))
+	st.compareWithoutFlawed("a redrive before the settings were fixed")
+}
+
+// redriveCorrected redrives the failures of broken under corrected settings.
+func (st *stage) redriveCorrected(broken *worker) {
+	st.tb.Helper()
 	fixed := st.worker(nil)
 	fixed.dead = broken.letters()
 	st.must(fixed.redrive(st.ctx))
@@ -108,20 +121,21 @@ func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
 // gets the flaw while it keeps or changes its status. After that, the item has no more records, or it loses the flaw
 // and keeps its status, changes its status, or is removed.
 func (f fact) flaws() []Record {
+	const noMore, changed, removed = "no more records", "a#b", ""
 	var records []Record
 	letter := byte('A')
 	for _, flaw := range flaws {
 		for _, to := range []string{"paid", "shipped"} {
-			for _, then := range []string{"as it is", to, "a#b", ""} {
+			for _, then := range []string{noMore, to, changed, removed} {
 				spoil, after := f.record(letter, "paid", to), f.record(letter, to, then)
 				spoil.New[flaw.name] = flaw.value
 				after.Old = spoil.New
 				records = append(records, f.record(letter, "", "paid"), spoil)
-				if then != "as it is" {
+				if then != noMore {
 					records = append(records, after)
 				}
-				if then == "a#b" {
-					records = append(records, f.record(letter, then, then), f.record(letter, then, ""))
+				if then == changed {
+					records = append(records, f.record(letter, changed, changed), f.record(letter, changed, removed))
 				}
 				letter++
 			}

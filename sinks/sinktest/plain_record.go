@@ -130,12 +130,14 @@ func canonical(v any) any {
 	return v
 }
 
-// canonicalList sorts the members of a set. A list keeps its order.
+// canonicalList returns the canonical form of the member tag of an object, which is a list or a set. It sorts the
+// members of a set. A list keeps its order.
 func canonicalList(tag string, list []any) any {
+	isSet := tag == "SS" || tag == "NS" || tag == "BS"
 	texts := make([]string, 0, len(list))
 	for _, m := range list {
-		s, ok := m.(string)
-		if !ok {
+		s, isText := m.(string)
+		if !isText {
 			return canonical(list)
 		}
 		if tag == "NS" {
@@ -143,7 +145,7 @@ func canonicalList(tag string, list []any) any {
 		}
 		texts = append(texts, s)
 	}
-	if tag == "SS" || tag == "NS" || tag == "BS" {
+	if isSet {
 		slices.Sort(texts)
 	}
 	return texts

@@ -45,7 +45,8 @@ func checkInFolder(t *testing.T, checks int, property func(rt *rapid.T, dir stri
 	parent := t.TempDir()
 	done, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		if checks > 0 && done >= checks && !failed { // after a failure rapid continues, to find a smaller failing input
+		hasEnough := checks > 0 && done >= checks
+		if hasEnough && !failed { // after a failure rapid continues, to find a smaller failing input
 			return
 		}
 		done++

@@ -89,13 +89,7 @@ func (q *quarantineCheck) runProcess(death ...Fault) {
 	if rapid.Bool().Draw(q.rt, "redrive beside") {
 		stopRedrives = q.startRedrives(p, memory)
 	}
-	commit := func(_ context.Context, _ string, position pipeline.Position) error {
-		return memory.runStep(func() (err error) {
-			q.committed, err = strconv.Atoi(string(position))
-			return err
-		})
-	}
-	err = p.Run(q.ctx, q.openSource(), pipeline.CommitterFunc(commit))
+	err = p.Run(q.ctx, q.openSource(), q.committer(memory))
 	redriveErr := stopRedrives()
 	q.requireNoError(err)
 	q.requireNoError(redriveErr)
@@ -125,6 +119,16 @@ func (q *quarantineCheck) newPipeline(m *mortalMemory) *pipeline.Pipeline {
 		q.rt.Fatal(err)
 	}
 	return p
+}
+
+// committer returns the committer of one process. It notes the number of committed changes, which is their position.
+func (q *quarantineCheck) committer(m *mortalMemory) pipeline.Committer {
+	return pipeline.CommitterFunc(func(_ context.Context, _ string, position pipeline.Position) error {
+		return m.runStep(func() (err error) {
+			q.committed, err = strconv.Atoi(string(position))
+			return err
+		})
+	})
 }
 
 // startRedrives redrives again and again until a redrive fails or stop is called. stop returns the error of the
@@ -184,6 +188,13 @@ func (q *quarantineCheck) openSource() pipeline.Source {
 func (q *quarantineCheck) finish() {
 	clear(q.sink.refusals)
 	q.runProcess()
+	q.checkDeliveries()
+	q.checkMemoryIsEmpty()
+}
+
+// checkDeliveries checks that the sink got every change, and that the first deliveries of an item's changes were in
+// order.
+func (q *quarantineCheck) checkDeliveries() {
 	positions := make(map[string]int) // of the changes in the stream, by name
 	for i, c := range q.stream.Changes {
 		positions[nameOf(c)] = i
@@ -204,6 +215,10 @@ func (q *quarantineCheck) finish() {
 	if len(delivered) != len(positions) {
 		q.rt.Fatalf("the sink got %d of %d changes:\n%s", len(delivered), len(positions), q.sink.list())
 	}
+}
+
+// checkMemoryIsEmpty checks that no dead letter and no mark is left.
+func (q *quarantineCheck) checkMemoryIsEmpty() {
 	m, err := q.open(q.dir)
 	if err != nil {
 		q.rt.Fatalf("open: %v", err)

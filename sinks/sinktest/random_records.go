@@ -142,18 +142,21 @@ func drawDigits(t *rapid.T) string {
 	if digits == "0" {
 		return "0"
 	}
-	exp := rapid.IntRange(-130, 125).Draw(t, "exp") // exponent of the first digit
+	const maxDecimals = 130
+	exp := rapid.IntRange(-maxDecimals, 125).Draw(t, "exp") // exponent of the first digit
+	integerLen := exp + 1
 	var n string
 	switch {
 	case exp < 0:
-		n = "0." + strings.Repeat("0", -exp-1) + digits[:min(len(digits), 131+exp)]
+		zeros := -integerLen // between the point and the first digit
+		n = "0." + strings.Repeat("0", zeros) + digits[:min(len(digits), maxDecimals-zeros)]
 		if strings.Trim(n, "0.") == "" {
 			return "0"
 		}
-	case exp+1 >= len(digits):
-		n = digits + strings.Repeat("0", exp+1-len(digits))
+	case integerLen >= len(digits):
+		n = digits + strings.Repeat("0", integerLen-len(digits))
 	default:
-		n = digits[:exp+1] + "." + digits[exp+1:]
+		n = digits[:integerLen] + "." + digits[integerLen:]
 	}
 	if rapid.Bool().Draw(t, "negative") {
 		n = "-" + n

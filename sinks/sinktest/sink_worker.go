@@ -18,9 +18,13 @@ type worker struct {
 	events  func(c *record.Change) []pipeline.Event
 	refused func(err error) bool // reports whether a permanent error is correct; nil if no permanent error is
 	dead    []letter             // permanent failures, in order
-	again   bool                 // the worker is redriving
 	carrier *carrier             // nil before the first batch
+
+	isRedriving bool
 }
+
+// mayRefuse reports whether a permanent error is correct.
+func (w *worker) mayRefuse(err error) bool { return w.refused != nil && w.refused(err) }
 
 // letter is a dead letter: a change that failed permanently.
 type letter struct {
@@ -45,22 +49,22 @@ func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err err
 // writeAll writes the planned deliveries of one batch in one Write. If the sink does not keep the order of the changes
 // of a key, writeAll makes several Writes, so that no Write has two changes of a key.
 func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) error {
-	keys := make(map[item.Key]bool)
-	from := 0
-	k, ok := w.sink.(pipeline.KeyOrderer)
-	keepsOrder := ok && k.KeepsKeyOrder()
+	if sink, ok := w.sink.(pipeline.KeyOrderer); ok && sink.KeepsKeyOrder() {
+		return w.write(ctx, planned)
+	}
+	start, keys := 0, make(map[item.Key]bool) // of the next Write
 	for i := range planned {
 		key := planned[i].Change.Key
-		if keys[key] && !keepsOrder {
-			if err := w.write(ctx, planned[from:i:i]); err != nil {
+		if keys[key] {
+			if err := w.write(ctx, planned[start:i:i]); err != nil {
 				return err
 			}
+			start = i
 			clear(keys)
-			from = i
 		}
 		keys[key] = true
 	}
-	return w.write(ctx, planned[from:])
+	return w.write(ctx, planned[start:])
 }
 
 func checkPlan(d *pipeline.Delivery) error {
@@ -103,10 +107,9 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 }
 
 // applyResult checks a delivery that succeeded, and dead-letters one that failed permanently. It reports whether to
-// retry the delivery.
+// retry the delivery. err is not nil if the sink is wrong, or if the process crashed.
 func (w *worker) applyResult(d *pipeline.Delivery, failure error) (retry bool, err error) {
 	_, retryable := pipeline.Retryable(failure)
-	hasLetter := func(l letter) bool { return l.change.Key == d.Change.Key }
 	switch {
 	case failure == nil:
 		return false, checkOutcome(d)
@@ -114,16 +117,23 @@ func (w *worker) applyResult(d *pipeline.Delivery, failure error) (retry bool, e
 		return false, ErrCrash
 	case retryable:
 		return true, nil
-	case w.again && d.Outcome == pipeline.Superseded && !slices.ContainsFunc(w.dead, hasLetter):
-		// the sink has a newer version of the item, and no earlier letter of the item is left: the letter is dropped
+	case w.dropsLetter(d):
+		return false, nil
 	case errors.Is(failure, errPermanent):
 		w.dead = append(w.dead, letter{change: d.Change})
-	case w.refused != nil && w.refused(failure):
-		w.dead = append(w.dead, letter{d.Change, true})
-	default:
-		return false, fmt.Errorf("write of %s %s: %w", d.Change.EventName, d.Change.Key, failure)
+		return false, nil
+	case w.mayRefuse(failure):
+		w.dead = append(w.dead, letter{change: d.Change, refused: true})
+		return false, nil
 	}
-	return false, nil
+	return false, fmt.Errorf("write of %s %s: %w", d.Change.EventName, d.Change.Key, failure)
+}
+
+// dropsLetter reports whether a redrive drops the letter of a delivery. It does if the sink has a newer version of the
+// item, and no earlier letter of the item is left.
+func (w *worker) dropsLetter(d *pipeline.Delivery) bool {
+	isOfItem := func(l letter) bool { return l.change.Key == d.Change.Key }
+	return w.isRedriving && d.Outcome == pipeline.Superseded && !slices.ContainsFunc(w.dead, isOfItem)
 }
 
 func checkOutcome(d *pipeline.Delivery) error {
@@ -149,8 +159,8 @@ func (w *worker) flush(ctx context.Context) error {
 // redrive delivers the permanent failures again, one by one and in order.
 func (w *worker) redrive(ctx context.Context) error {
 	dead := w.dead
-	w.dead, w.again = nil, true
-	defer func() { w.again = false }()
+	w.dead, w.isRedriving = nil, true
+	defer func() { w.isRedriving = false }()
 	for _, l := range dead {
 		if err := w.deliver(ctx, []*record.Change{l.change}); err != nil {
 			return err

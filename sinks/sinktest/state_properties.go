@@ -1,7 +1,6 @@
 package sinktest
 
 import (
-	"maps"
 	"math/big"
 	"slices"
 	"strings"
@@ -45,22 +44,23 @@ func lostRange(t *testing.T, s Suite) {
 
 // drawHealing draws one more change of each item that changed in records[from:to].
 func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
-	type item struct {
-		keys, now Item
-		affected  bool
+	type row struct {
+		keys, image Item
+		lostAChange bool
 	}
-	table := make(map[string]*item)
-	var order []*item
-	var last Record
+	table := make(map[string]*row)
+	var order []*row
+	var last Record // the last record of the stream
 	for i, r := range records {
 		it, known := table[r.KeyText()]
 		if !known {
-			it = &item{keys: r.Keys}
+			it = &row{keys: r.Keys}
 			table[r.KeyText()] = it
 			order = append(order, it)
 		}
-		it.now = r.New
-		it.affected = it.affected || from <= i && i < to
+		it.image = r.New
+		isLost := from <= i && i < to
+		it.lostAChange = it.lostAChange || isLost
 		if r.EventName != snapshot {
 			last = r
 		}
@@ -69,8 +69,8 @@ func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
 	next := newSequence(start)
 	var healing []Record
 	for _, it := range order {
-		if it.affected {
-			r := drawChange(t, StreamOptions{}, it.keys, it.now)
+		if it.lostAChange {
+			r := drawChange(t, StreamOptions{}, it.keys, it.image)
 			r.Second, r.Sequence = last.Second+1, next(1)
 			healing = append(healing, r)
 		}
@@ -84,14 +84,14 @@ func contested(t *testing.T, s Suite) {
 	f := s.fact()
 	records := []Record{f.record('a', "", "shipped"), f.record('a', "shipped", "paid"), f.record('b', "", "paid"),
 		f.record('c', "", "paid")}
-	at := map[byte]int{'a': 0, 'b': 2, 'c': 3} // index in records of each item's first record
 	for _, order := range interleavings("aabc") {
 		runFixed(t, s, func(st *stage) {
-			next := maps.Clone(at)
-			changes := make([]*record.Change, 0, len(records))
-			for _, item := range []byte(order) {
-				changes = append(changes, st.stream.Changes[next[item]])
-				next[item]++
+			all := st.stream.Changes
+			left := map[byte][]*record.Change{'a': all[:2], 'b': all[2:3], 'c': all[3:]} // by item
+			var changes []*record.Change
+			for _, letter := range []byte(order) {
+				changes = append(changes, left[letter][0])
+				left[letter] = left[letter][1:]
 			}
 			st.must(st.worker(nil).all(st, changes, 1))
 			st.compareWithModel("items came for one state in the order " + order)
