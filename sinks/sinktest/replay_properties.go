@@ -76,7 +76,8 @@ func concurrent(t *testing.T, s Suite) {
 			var wg sync.WaitGroup
 			for i := range workers {
 				w := st.worker(nil)
-				changes := st.stream.Changes[i*len(st.stream.Changes)/(2*workers):]
+				from := i * len(st.stream.Changes) / (2 * workers) // each worker starts later, in the first half
+				changes := st.stream.Changes[from:]
 				wg.Go(func() { errs[i] = w.all(st, changes, 1+i) })
 			}
 			wg.Wait()

@@ -88,11 +88,10 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 		if errors.Is(err, ErrCrash) {
 			return ErrCrash
 		}
-		failed, all := pipeline.FailuresOf(err, len(ds))
+		failures, batchFailure := pipeline.FailuresOf(err, len(ds))
 		var retried []pipeline.Delivery
-		for i := range ds {
-			d := ds[i]
-			retry, err := w.applyResult(&d, cmp.Or(all, failed[i]))
+		for i, d := range ds {
+			retry, err := w.applyResult(&d, cmp.Or(batchFailure, failures[i]))
 			if err != nil {
 				return err
 			}

@@ -45,10 +45,10 @@ type Faults struct {
 // NewFaults plans faults.
 func NewFaults(plan ...Fault) *Faults { return &Faults{plan: plan} }
 
-// Call runs a store call of n writes. do performs the first n of the writes. Without a planned fault, Call returns
+// Call runs a store call of n writes. do(k) makes the first k of the writes. Without a planned fault, Call returns
 // do(n). With a planned fault, Call first calls do with the number of writes that take effect, unless that number is 0.
 // Then it returns the error of the fault. An error of do is returned unchanged.
-func (f *Faults) Call(n int, do func(n int) error) error {
+func (f *Faults) Call(n int, do func(k int) error) error {
 	fault, isDead := f.nextFault()
 	if isDead {
 		return ErrCrash

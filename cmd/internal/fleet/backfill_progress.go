@@ -36,7 +36,8 @@ func ReadFills(ctx context.Context, store state.Backfills, births []state.Birth)
 		}
 	}
 	for run, f := range fills {
-		if err := f.readParts(ctx, store, run); err != nil {
+		var err error
+		if f.Done, f.Items, err = countWritten(ctx, store, run); err != nil {
 			return nil, err
 		}
 		fills[run] = f
@@ -44,18 +45,18 @@ func ReadFills(ctx context.Context, store state.Backfills, births []state.Birth)
 	return fills, nil
 }
 
-// readParts counts the written items and parts of a run.
-func (f *BackfillProgress) readParts(ctx context.Context, backfills state.Backfills, run string) error {
+// countWritten counts the written parts and items of a run.
+func countWritten(ctx context.Context, backfills state.Backfills, run string) (parts int, items int64, err error) {
 	for p, err := range backfills.Parts(ctx, run) {
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
-		f.Items += p.Items
+		items += p.Items
 		if p.Done {
-			f.Done++
+			parts++
 		}
 	}
-	return nil
+	return parts, items, nil
 }
 
 // setProgress sets the progress of a sink's backfill. The progress stays unknown if the backfill is not stored.

@@ -70,24 +70,28 @@ func applyEdit(ctx context.Context, shared *sharedStores, e leaseEdit, plan leas
 	return swapLease(ctx, shared, e.Old, plan)
 }
 
-// writeEdit writes the lease of an edit. firstWrite makes the first write, which creates or swaps the lease.
-//
-// An edit that skips records takes the lease before it stores the gap. Then the former owner can write no checkpoint,
-// and the gap contains no processed record. The new position is written after the gap, so no record is skipped without
-// a stored gap. If the process ends in between, consumers take the lease like that of a dead owner, and continue from
-// its checkpoint.
-func writeEdit(
-	ctx context.Context, shared *sharedStores, e leaseEdit, firstWrite func(context.Context, leases.Lease) error,
-) error {
-	if e.Skipped == nil {
+// leaseWrite creates a lease, or swaps the stored lease for next.
+type leaseWrite func(ctx context.Context, next leases.Lease) error
+
+// writeEdit writes the lease of an edit, and stores the gap if the edit skips records. The first write is firstWrite.
+func writeEdit(ctx context.Context, shared *sharedStores, e leaseEdit, firstWrite leaseWrite) error {
+	switch {
+	case e.Skipped == nil:
 		return writeLease(ctx, e.Next, firstWrite)
+	case !e.Creates:
+		return writeSkip(ctx, shared, e, firstWrite)
 	}
-	if e.Creates { // no consumer reads the shard
-		if err := shared.noteGap(ctx, *e.Skipped); err != nil {
-			return fmt.Errorf("what is passed over cannot be noted, so no lease is made: %w", err)
-		}
-		return writeLease(ctx, e.Next, firstWrite)
+	if err := shared.noteGap(ctx, *e.Skipped); err != nil { // no consumer reads the shard
+		return fmt.Errorf("what is passed over cannot be noted, so no lease is made: %w", err)
 	}
+	return writeLease(ctx, e.Next, firstWrite)
+}
+
+// writeSkip writes an edit of an existing lease that skips records, in three steps. First it takes the lease: then the
+// former owner can write no checkpoint, and the gap contains no processed record. Then it stores the gap, and last the
+// new position, so no record is skipped without a stored gap. If the process ends in between, consumers take the lease
+// like that of a dead owner, and continue from its checkpoint.
+func writeSkip(ctx context.Context, shared *sharedStores, e leaseEdit, firstWrite leaseWrite) error {
 	taken := e.Old.Clone()
 	taken.Owner, taken.RequestedBy = "leases-reset-"+rand.Text(), ""
 	taken.Counter++
@@ -105,16 +109,16 @@ func writeEdit(
 // freeTimeout limits the write of [freeLease].
 const freeTimeout = 5 * time.Second
 
-// freeLease removes the owner that [writeEdit] wrote. If it fails, consumers take the lease after a while, like that of
+// freeLease removes the owner that [writeSkip] wrote. If it fails, consumers take the lease after a while, like that of
 // a dead owner.
-func freeLease(ctx context.Context, taken leases.Lease, swap func(context.Context, leases.Lease) error) error {
+func freeLease(ctx context.Context, taken leases.Lease, swap leaseWrite) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTimeout)
 	defer cancel()
 	return writeLease(ctx, ownerRemoval(taken).Next, swap)
 }
 
 // writeLease writes a lease with write. If write succeeded but its answer was lost, writeLease returns nil.
-func writeLease(ctx context.Context, next leases.Lease, write func(context.Context, leases.Lease) error) error {
+func writeLease(ctx context.Context, next leases.Lease, write leaseWrite) error {
 	_, err := stream.Retry(ctx, func() (struct{}, error) { return struct{}{}, write(ctx, next) })
 	if conflict, isConflict := leases.AsConflict(err); isConflict && conflict.AlreadyWritten(next) {
 		return nil
@@ -133,9 +137,8 @@ func swapLease(ctx context.Context, shared *sharedStores, l leases.Lease, plan l
 		if err != nil || !e.Changes() {
 			return e, err
 		}
-		err = writeEdit(ctx, shared, e, func(ctx context.Context, next leases.Lease) error {
-			return shared.table.Swap(ctx, l, next)
-		})
+		swap := func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, l, next) }
+		err = writeEdit(ctx, shared, e, swap)
 		conflict, isConflict := leases.AsConflict(err)
 		if !isConflict {
 			return e, err

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -266,18 +267,7 @@ func leaseText(l leases.Lease) string {
 // list prints the leases.
 func (o *leasesOptions) list(w io.Writer, snapshot leases.Snapshot) error {
 	if o.format == cli.FormatJSON {
-		all := []leaseJSON{}
-		for _, l := range snapshot.Leases {
-			all = append(all, leaseJSON{
-				Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
-				Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy,
-				Pinned: l.Pinned, Stopped: l.Stopped, From: cli.OptionalTime(l.From), LastRecord: cli.OptionalTime(l.Time),
-			})
-		}
-		for _, b := range snapshot.DamagedLeases {
-			all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Reason, Parents: []string{}, Children: []string{}})
-		}
-		return cli.WriteJSON(w, all)
+		return cli.WriteJSON(w, leasesJSON(snapshot))
 	}
 	if len(snapshot.Leases)+len(snapshot.DamagedLeases) == 0 {
 		_, err := fmt.Fprintln(w, "there are no leases yet")
@@ -286,13 +276,30 @@ func (o *leasesOptions) list(w io.Writer, snapshot leases.Snapshot) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SHARD\tOWNER\tCOUNTER\tCHECKPOINT\tPINNED")
 	for _, l := range snapshot.Leases {
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.Choose(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint,
-			cli.Choose(l.Pinned == "", "-", l.Pinned))
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cmp.Or(l.Owner, "-"), l.Counter, l.Checkpoint,
+			cmp.Or(l.Pinned, "-"))
 	}
 	for _, b := range snapshot.DamagedLeases {
 		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Reason)
 	}
 	return tw.Flush()
+}
+
+// leasesJSON returns the leases of a snapshot, and after them the damaged ones.
+func leasesJSON(snapshot leases.Snapshot) []leaseJSON {
+	all := []leaseJSON{}
+	for _, l := range snapshot.Leases {
+		all = append(all, leaseJSON{
+			Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
+			Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...),
+			Wanted: l.RequestedBy, Pinned: l.Pinned, Stopped: l.Stopped, From: cli.OptionalTime(l.From),
+			LastRecord: cli.OptionalTime(l.Time),
+		})
+	}
+	for _, b := range snapshot.DamagedLeases {
+		all = append(all, leaseJSON{Shard: b.Shard, Broken: b.Reason, Parents: []string{}, Children: []string{}})
+	}
+	return all
 }
 
 // leaseJSON is a lease as `leases list -o json` prints it.

@@ -18,7 +18,8 @@ func Is(r *http.Request, listen string) bool {
 		host = name
 	}
 	host = strings.Trim(host, "[]")
-	if strings.EqualFold(host, "localhost") || listen != "" && strings.EqualFold(host, listen) {
+	isListen := listen != "" && strings.EqualFold(host, listen)
+	if isListen || strings.EqualFold(host, "localhost") {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)

@@ -31,16 +31,16 @@ func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 			"--serve %s: whoever reaches this address reads the page: --page says that this is meant", o.Addr), l.Close())
 	}
 	fmt.Fprintf(o.Log, "page: http://%s/\n", l.Addr())
-	return serveReports(ctx, l, o)
+	return serveListener(ctx, l, o)
 }
 
-// serveReports serves the page on l until ctx is done.
-func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
+// serveListener serves the page on l until ctx is done.
+func serveListener(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
 	reports := NewReportCache(readPause, cli.ErrorText, o.ReadReport)
 	reports.wakeRun() // prepares a report before the first request
-	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
-		s.Fleet, s.FleetError = reports.Latest()
-		return s
+	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() Status {
+		report, problem := reports.Latest()
+		return Status{Fleet: report, FleetError: problem}
 	}})
 	mux := http.NewServeMux()
 	mux.Handle("GET /", p)

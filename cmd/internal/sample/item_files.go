@@ -105,7 +105,8 @@ func parseLine(line []byte) (item.Image, error) {
 		return item.Parse(line)
 	}
 	isIncremental := export.Metadata != nil && export.Keys != nil
-	startsWithItem := bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`)) // json also takes "item" for it
+	// encoding/json ignores case, so export.Item may be the attribute item of an item.
+	startsWithItem := bytes.Contains(line[:min(len(line), 16)], []byte(`"Item"`))
 	switch {
 	case isIncremental && export.NewImage != nil:
 		return item.Parse(export.NewImage)
