@@ -34,19 +34,24 @@ func (s itemRowsCheck) inShards() {
 	stream, err := sinktest.Build(append(inserts, updates...)...)
 	must(s.t, err)
 
-	wantBoth := func(want []string) {
-		slices.Sort(want)
-		s.wantSortKeys(p, want, false)
-		slices.Reverse(want)
-		s.wantSortKeys(p, want, true)
-	}
-	for change := range stream.Changes {
-		if change == len(inserts) {
-			wantBoth(sortKeysBefore)
-		}
+	for change := range len(inserts) {
 		must(s.t, writeOne(s.t, sink, stream, change))
 	}
-	wantBoth(sortKeysAfter)
+	s.wantPartition(p, sortKeysBefore)
+	for change := len(inserts); change < len(stream.Changes); change++ {
+		must(s.t, writeOne(s.t, sink, stream, change))
+	}
+	s.wantPartition(p, sortKeysAfter)
+}
+
+// wantPartition checks the sort keys of a partition in both directions.
+func (s itemRowsCheck) wantPartition(p view.Partition, want []string) {
+	s.t.Helper()
+	ascending := slices.Sorted(slices.Values(want))
+	s.wantSortKeys(p, ascending, false)
+	descending := slices.Clone(ascending)
+	slices.Reverse(descending)
+	s.wantSortKeys(p, descending, true)
 }
 
 // itemWithLines returns the item n, whose lines are texts.
