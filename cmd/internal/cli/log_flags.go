@@ -129,16 +129,16 @@ func findLogWriter(w io.Writer) *logWriter {
 // NewLogger returns a logger that writes to w. --log-format sets its format, and --log-level overrides level.
 // verbose sets the level to debug.
 func NewLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
+	log := findLogWriter(w)
+	switch {
+	case verbose:
+		level = slog.LevelDebug
+	case log != nil && log.flags.levelGiven:
+		level = log.flags.level.Level()
+	}
 	opts := &slog.HandlerOptions{Level: level}
-	logWriter := findLogWriter(w)
-	if logWriter != nil && logWriter.flags.levelGiven {
-		opts.Level = logWriter.flags.level.Level()
-	}
-	if verbose {
-		opts.Level = slog.LevelDebug
-	}
-	if logWriter != nil && logWriter.flags.format == FormatJSON {
-		return slog.New(slog.NewJSONHandler(logWriter.w, opts))
+	if log != nil && log.flags.format == FormatJSON {
+		return slog.New(slog.NewJSONHandler(log.w, opts))
 	}
 	return slog.New(slog.NewTextHandler(w, opts))
 }

@@ -38,15 +38,13 @@ func (p *printableWriter) Write(b []byte) (int, error) {
 
 // completeRunes returns the length of text without an incomplete rune at its end.
 func completeRunes(text []byte) int {
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		lastRune := text[len(text)-n:]
-		if !utf8.RuneStart(lastRune[0]) {
-			continue
-		}
-		if utf8.FullRune(lastRune) {
-			return len(text)
-		}
-		return len(text) - n
+	start := len(text) - 1 // first byte of the last rune, after the loop
+	for start > 0 && !utf8.RuneStart(text[start]) {
+		start--
+	}
+	isIncomplete := start >= 0 && utf8.RuneStart(text[start]) && !utf8.FullRune(text[start:])
+	if isIncomplete {
+		return start
 	}
 	return len(text)
 }

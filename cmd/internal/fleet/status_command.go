@@ -367,7 +367,7 @@ func streamsToList(
 		if err != nil {
 			failed = append(failed, Stream{ARN: "of table " + t.Name, Err: err})
 		}
-		for _, ref := range refs[firstUnbegunStream(refs, snapshot):] {
+		for _, ref := range refs[firstToList(refs, snapshot):] {
 			if !slices.Contains(arns, ref.ARN) {
 				arns = append(arns, ref.ARN)
 			}
@@ -382,9 +382,9 @@ func streamsToList(
 	return arns, failed
 }
 
-// firstUnbegunStream returns the index of the first stream after the last stream that has leases. It returns the index
-// of the newest stream if no stream has leases, or if the newest stream has them.
-func firstUnbegunStream(refs []shardreader.StreamRef, snapshot leases.Snapshot) int {
+// firstToList returns the index of the first stream of a table to list: the stream after the last stream that has
+// leases. If no stream has leases, or if the newest stream has them, that is the newest stream.
+func firstToList(refs []shardreader.StreamRef, snapshot leases.Snapshot) int {
 	newest := len(refs) - 1
 	for i := newest; i >= 0; i-- {
 		hasLease := slices.ContainsFunc(snapshot.Leases, func(l leases.Lease) bool { return l.Stream == refs[i].ARN })

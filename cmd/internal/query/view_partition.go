@@ -37,7 +37,8 @@ func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
 	// Any entities will do, because only the texts between the placeholders are used.
 	all := template.Options{Shard: true, Each: true, Identity: true, Entities: entity.NewSet()}
 	pk, err := template.Parse(f.Settings["view.key."+t.PK], all)
-	if err != nil || !pk.HasShard() || f.Settings["view.table"] != t.Name {
+	isOfTable := f.Settings["view.table"] == t.Name
+	if err != nil || !isOfTable || !pk.HasShard() {
 		return spreadView{}, false
 	}
 	v := spreadView{f.Sink, pk, 1}

@@ -39,6 +39,7 @@ func Options(s page.Status) page.Options {
 		Now: func() time.Time { return Now }}
 }
 
+// shardID returns an id in the form of DynamoDB's, which is different for each n.
 func shardID(n int) string {
 	return fmt.Sprintf("shardId-%020d-%08x", 1767322000000+n*7919, n*2654435761%(1<<32))
 }
