@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // faults: store calls fail before, during and after their effect, temporarily or permanently. Temporary failures are
@@ -51,25 +52,30 @@ func (st *stage) finish(w *worker) {
 func crash(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		batches := drawBatches(rt, st.stream.Changes)
-		at := 0
+		checkpoint := 0
 		for range rapid.IntRange(1, 3).Draw(rt, "crashes") {
 			w := st.worker(drawFaults(rt, 2*len(batches), Transient, Crash))
-			var err error
-			for err == nil && at < len(batches) {
-				err = w.deliver(st.ctx, batches[at])
-				if err == nil {
-					at++
-				}
-			}
-			if err != nil && !errors.Is(err, ErrCrash) {
-				st.tb.Fatal(err)
-			}
+			finished := checkpoint + st.deliverUntilCrash(w, batches[checkpoint:])
 			st.crash()
-			at = rapid.IntRange(0, at).Draw(rt, "checkpoint")
+			checkpoint = rapid.IntRange(0, finished).Draw(rt, "checkpoint")
 		}
-		st.run(st.worker(nil), batches[at:])
+		st.run(st.worker(nil), batches[checkpoint:])
 		st.compareWithModel("crashes")
 	})
+}
+
+// deliverUntilCrash delivers batches until a store call crashes, and returns the number of finished batches.
+func (st *stage) deliverUntilCrash(w *worker, batches [][]*record.Change) (finished int) {
+	st.tb.Helper()
+	for _, b := range batches {
+		err := w.deliver(st.ctx, b)
+		if errors.Is(err, ErrCrash) {
+			break
+		}
+		st.must(err)
+		finished++
+	}
+	return finished
 }
 
 // Fact 24: part of a batch fails, like the UnprocessedItems of BatchWriteItem. Either only a prefix of the first call

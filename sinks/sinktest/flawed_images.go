@@ -68,7 +68,7 @@ func flawed(t *testing.T, s Suite) {
 		st.compareWithoutFlawed("a pass with images that nothing can be made of")
 		st.redriveTooEarly(broken)
 		st.redriveCorrected(broken)
-	}, s.fact().flaws()...)
+	}, s.fact().flawedHistory()...)
 	check(t, s, func(rt *rapid.T, st *stage) {
 		broken := st.flawedWorker()
 		st.run(broken, drawBatches(rt, drawRedeliveries(rt, st.stream.Changes)))
@@ -117,10 +117,10 @@ func (st *stage) redriveCorrected(broken *worker) {
 	st.compareWithModel("the settings were fixed and every letter was redriven")
 }
 
-// flaws returns changes for each flaw. Each combination of a flaw and the following choices has its own item. The item
-// gets the flaw while it keeps or changes its status. After that, the item has no more records, or it loses the flaw
-// and keeps its status, changes its status, or is removed.
-func (f fact) flaws() []Record {
+// flawedHistory returns changes for each flaw. Each combination of a flaw and the following choices has its own item.
+// The item gets the flaw while it keeps or changes its status. After that, the item has no more records, or it loses
+// the flaw and keeps its status, changes its status, or is removed.
+func (f fact) flawedHistory() []Record {
 	const noMore, changed, removed = "no more records", "a#b", ""
 	var records []Record
 	letter := byte('A')

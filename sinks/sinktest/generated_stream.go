@@ -41,8 +41,9 @@ func (s *Stream) Items() []Item {
 // Build makes a stream from records. A record without Sequence gets the next sequence number. A record without Keys
 // gets the PK and SK of its images.
 func Build(records ...Record) (*Stream, error) {
+	complete(records)
 	s := &Stream{Records: records}
-	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines(completeAndEncode(records))
+	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines(encode(records))
 	if len(page.Errors) > 0 {
 		return nil, fmt.Errorf("sinktest: a generated record does not decode: %w", page.Errors[0])
 	}
@@ -65,11 +66,9 @@ func Build(records ...Record) (*Stream, error) {
 	return s, nil
 }
 
-// completeAndEncode sets the missing keys and sequence numbers, and returns the lines of the records that are not
-// snapshots.
-func completeAndEncode(records []Record) []byte {
+// complete sets the missing keys and sequence numbers. Snapshots have no sequence numbers.
+func complete(records []Record) {
 	next := newSequence(new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil))
-	var lines bytes.Buffer
 	for i := range records {
 		r := &records[i]
 		if r.Keys == nil {
@@ -79,14 +78,20 @@ func completeAndEncode(records []Record) []byte {
 			}
 			r.Keys = Item{"PK": image["PK"], "SK": image["SK"]}
 		}
-		if r.EventName == snapshot {
-			continue
-		}
-		if r.Sequence == "" {
+		if r.Sequence == "" && r.EventName != snapshot {
 			r.Sequence = next(1)
 		}
-		lines.Write(r.JSON())
-		lines.WriteByte('\n')
+	}
+}
+
+// encode returns the records that are not snapshots, one per line.
+func encode(records []Record) []byte {
+	var lines bytes.Buffer
+	for _, r := range records {
+		if r.EventName != snapshot {
+			lines.Write(r.JSON())
+			lines.WriteByte('\n')
+		}
 	}
 	return lines.Bytes()
 }

@@ -166,9 +166,11 @@ func (st *stage) describe() string {
 func difference(got map[string]string, want map[string]string) string {
 	var lines []string
 	for k, w := range want {
-		if g, ok := got[k]; !ok {
+		g, isStored := got[k]
+		switch {
+		case !isStored:
 			lines = append(lines, fmt.Sprintf("  %s is missing, want %s\n", k, w))
-		} else if g != w {
+		case g != w:
 			lines = append(lines, fmt.Sprintf("  %s is %s, want %s\n", k, g, w))
 		}
 	}
