@@ -24,21 +24,7 @@ func elementViews() []*testView {
 		},
 		forEach:    sinktest.LinesBy(""),
 		attributes: map[string]string{"qty": "{each.qty}", "rank": "{Rank?}"},
-		elements: func(it sinktest.Item) []sinktest.Item {
-			if it.Text("Type") != "Order" {
-				return nil
-			}
-			var rows []sinktest.Item
-			for i, line := range it.Lines() {
-				if sku := line.Text("sku"); sku != "" {
-					row := sinktest.Item{"PK": text("SKU#" + sku), "SK": text(fmt.Sprintf("%s#%d", keyOf(it, "PK", "SK"), i))}
-					addAttribute(row, "qty", line["qty"])
-					addAttribute(row, "rank", it["Rank"])
-					rows = append(rows, row)
-				}
-			}
-			return rows
-		},
+		elements:   rowsByPosition,
 	}
 	bySKU := testView{
 		rowShape: rowShape{
@@ -48,33 +34,51 @@ func elementViews() []*testView {
 		forEach:     sinktest.LinesBy("sku"),
 		whenElement: sinktest.HasQuantity,
 		attributes:  map[string]string{"qty": "{each.qty}", "status": "{Status}"},
-		elements: func(it sinktest.Item) []sinktest.Item {
-			var rows []sinktest.Item
-			seen := make(map[string]bool)
-			for _, line := range it.Lines() {
-				sku := line.Text("sku")
-				if sku == "" {
-					continue
-				}
-				if seen[sku] {
-					return nil // two elements with one identity: the change is dead-lettered
-				}
-				seen[sku] = true
-				if line["qty"] == nil {
-					continue
-				}
-				row := sinktest.Item{"source": text(keyOf(it, "id", "n")), "sku": text(sku), "qty": line["qty"]}
-				addAttribute(row, "status", it["Status"])
-				rows = append(rows, row)
-			}
-			return rows
-		},
+		elements:    rowsBySKU,
 	}
 	inParts := func(v testView, actions int) *testView {
 		v.name, v.maxActions = v.name+"InParts", actions
 		return &v
 	}
 	return []*testView{&byPosition, &bySKU, inParts(byPosition, 2), inParts(bySKU, 3)}
+}
+
+// rowsByPosition is the model of ElementsByPosition.
+func rowsByPosition(it sinktest.Item) (rows []sinktest.Item) {
+	if it.Text("Type") != "Order" {
+		return nil
+	}
+	for i, line := range it.Lines() {
+		if sku := line.Text("sku"); sku != "" {
+			row := sinktest.Item{"PK": text("SKU#" + sku), "SK": text(fmt.Sprintf("%s#%d", keyOf(it, "PK", "SK"), i))}
+			addAttribute(row, "qty", line["qty"])
+			addAttribute(row, "rank", it["Rank"])
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// rowsBySKU is the model of ElementsBySKU.
+func rowsBySKU(it sinktest.Item) (rows []sinktest.Item) {
+	seen := make(map[string]bool)
+	for _, line := range it.Lines() {
+		sku := line.Text("sku")
+		if sku == "" {
+			continue
+		}
+		if seen[sku] {
+			return nil // two elements with one identity: the change is dead-lettered
+		}
+		seen[sku] = true
+		if line["qty"] == nil {
+			continue
+		}
+		row := sinktest.Item{"source": text(keyOf(it, "id", "n")), "sku": text(sku), "qty": line["qty"]}
+		addAttribute(row, "status", it["Status"])
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 var _ view.ItemRowsStore = (*faultyStore)(nil)

@@ -42,16 +42,16 @@ type itemRowsCheck struct{ *storeCheck }
 func (s itemRowsCheck) contributionWith(sequence int, sks ...string) state.Contribution {
 	c := state.Contribution{Version: version(s.t, sequence)}
 	for _, sk := range sks {
-		c.Shares = append(c.Shares, state.Share{Group: s.groupRow(sk), Values: []string{"digest of " + sk}})
+		c.Shares = append(c.Shares, state.Share{Group: s.rowAt(sk), Values: []string{"digest of " + sk}})
 	}
 	return c
 }
 
-func (s itemRowsCheck) groupRow(sk string) state.Row { return groupRow(s.t, "a", sk) }
+func (s itemRowsCheck) rowAt(sk string) state.Row { return groupRow(s.t, "a", sk) }
 
-// write replaces an item's contribution and its rows. expected is the contribution before the write, and next is
-// the contribution after it. write puts all rows that the item has after the write, including unchanged rows.
-func (s itemRowsCheck) write(source item.Key, expected, next state.Contribution) view.Result {
+// writeRows replaces an item's contribution and its rows. expected is the contribution before the write, and next is
+// the contribution after it. writeRows puts all rows that the item has after the write, including unchanged rows.
+func (s itemRowsCheck) writeRows(source item.Key, expected, next state.Contribution) view.Result {
 	s.t.Helper()
 	w := state.ItemRowsWrite{Source: source, Expected: expected, Next: next}
 	for _, share := range next.Shares {
@@ -75,36 +75,36 @@ func (s itemRowsCheck) replace(w state.ItemRowsWrite) view.Result {
 func (s itemRowsCheck) wantWritten(what string, r view.Result, sks ...string) {
 	s.t.Helper()
 	wantDone(s.t, what, r)
-	s.wantRows(what, sks...)
+	s.wantRowsAt(what, sks...)
 }
 
 // wantLostWrite checks that a write was lost, and that the rows after it have the sort keys sks.
 func (s itemRowsCheck) wantLostWrite(what string, r view.Result, sks ...string) {
 	s.t.Helper()
 	wantLost(s.t, what, r)
-	s.wantRows(what, sks...)
+	s.wantRowsAt(what, sks...)
 }
 
-func (s itemRowsCheck) wantRows(what string, sks ...string) {
+func (s itemRowsCheck) wantRowsAt(what string, sks ...string) {
 	s.t.Helper()
 	checkEqual(s.t, what, sortKeys(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})), sks)
 }
 
 func (s itemRowsCheck) replaces() {
 	none, one := state.Contribution{}, s.contributionWith(1, "x", "y")
-	s.wantWritten("the first rows", s.write("i", none, one), "x", "y")
-	s.wantLostWrite("the first rows again", s.write("i", none, one), "x", "y")
+	s.wantWritten("the first rows", s.writeRows("i", none, one), "x", "y")
+	s.wantLostWrite("the first rows again", s.writeRows("i", none, one), "x", "y")
 	two := s.contributionWith(2, "y", "z")
-	s.wantWritten("other rows", s.write("i", one, two), "y", "z")
-	s.wantLostWrite("rows after an older contribution", s.write("i", one, s.contributionWith(3, "x")), "y", "z")
+	s.wantWritten("other rows", s.writeRows("i", one, two), "y", "z")
+	s.wantLostWrite("rows after an older contribution", s.writeRows("i", one, s.contributionWith(3, "x")), "y", "z")
 	if got := s.contribution("i"); got.Version != two.Version ||
 		!slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
 		s.t.Errorf("stored is %+v, want %+v", got, two)
 	}
 	gone := s.contributionWith(4)
-	s.wantWritten("no row", s.write("i", two, gone))
-	s.wantLostWrite("a late row", s.write("i", two, s.contributionWith(3, "x")))
-	s.wantWritten("rows after the removal", s.write("i", gone, s.contributionWith(5, "x")), "x")
+	s.wantWritten("no row", s.writeRows("i", two, gone))
+	s.wantLostWrite("a late row", s.writeRows("i", two, s.contributionWith(3, "x")))
+	s.wantWritten("rows after the removal", s.writeRows("i", gone, s.contributionWith(5, "x")), "x")
 }
 
 // A change may be written in several transactions, its parts. The contributions that they write have the same version
@@ -112,48 +112,48 @@ func (s itemRowsCheck) replaces() {
 func (s itemRowsCheck) lostShares() {
 	first, second := s.contributionWith(1, "x"), s.contributionWith(1, "x", "y")
 	first.Void, second.Void = true, true
-	s.wantWritten("the first part", s.write("i", state.Contribution{}, first), "x")
-	s.wantWritten("the second part", s.write("i", first, second), "x", "y")
-	s.wantLostWrite("a newer change that read the first part", s.write("i", first, s.contributionWith(2)), "x", "y")
-	s.wantWritten("a newer change that read the second part", s.write("i", second, s.contributionWith(2)))
+	s.wantWritten("the first part", s.writeRows("i", state.Contribution{}, first), "x")
+	s.wantWritten("the second part", s.writeRows("i", first, second), "x", "y")
+	s.wantLostWrite("a newer change that read the first part", s.writeRows("i", first, s.contributionWith(2)), "x", "y")
+	s.wantWritten("a newer change that read the second part", s.writeRows("i", second, s.contributionWith(2)))
 }
 
 func (s itemRowsCheck) otherItems() {
 	one := s.contributionWith(1, "x")
-	s.wantWritten("a row", s.write("i", state.Contribution{}, one), "x")
-	r := s.write("j", state.Contribution{}, s.contributionWith(9, "y", "x"))
+	s.wantWritten("a row", s.writeRows("i", state.Contribution{}, one), "x")
+	r := s.writeRows("j", state.Contribution{}, s.contributionWith(9, "y", "x"))
 	e, ok := errors.AsType[*view.CollisionError](r.Err)
-	if !ok || e.Owner != "i" || e.Source != "j" || e.RowKey != s.groupRow("x") {
+	if !ok || e.Owner != "i" || e.Source != "j" || e.RowKey != s.rowAt("x") {
 		s.t.Errorf("a row of another item: %v", r.Err)
 	}
 	checkPermanent(s.t, "a row of another item", r.Err)
-	s.wantRows("nothing of the write is left", "x")
-	s.wantWritten("its row", s.write("j", state.Contribution{}, s.contributionWith(9, "y")), "x", "y")
+	s.wantRowsAt("nothing of the write is left", "x")
+	s.wantWritten("its row", s.writeRows("j", state.Contribution{}, s.contributionWith(9, "y")), "x", "y")
 	wrong := state.ItemRowsWrite{Source: "j", Expected: s.contributionWith(9, "y"), Next: s.contributionWith(10),
-		Deletes: []state.Row{s.groupRow("y"), s.groupRow("x"), s.groupRow("nothing")}}
+		Deletes: []state.Row{s.rowAt("y"), s.rowAt("x"), s.rowAt("nothing")}}
 	s.wantWritten("a delete of a row of another item", s.replace(wrong), "x")
 }
 
 func (s itemRowsCheck) otherSinks() {
-	s.wantWritten("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), "x")
+	s.wantWritten("a row", s.writeRows("i", state.Contribution{}, s.contributionWith(1, "x")), "x")
 	two := s.target
 	two.View = "two"
 	other := itemRowsCheck{s.withTarget(two)}
-	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contributionWith(2, "x")).Err, s.target,
-		s.groupRow("x"))
+	r := other.writeRows("i", state.Contribution{}, s.contributionWith(2, "x"))
+	wantForeign(s.t, "a row of another sink", r.Err, s.target, s.rowAt("x"))
 	s.wantWritten("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Next: s.contributionWith(2),
-		Deletes: []state.Row{s.groupRow("x")}}), "x")
+		Deletes: []state.Row{s.rowAt("x")}}), "x")
 }
 
 // A row of another birth makes the whole call fail fatally.
 func (s itemRowsCheck) otherBirth() {
-	s.wantWritten("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), "x")
+	s.wantWritten("a row", s.writeRows("i", state.Contribution{}, s.contributionWith(1, "x")), "x")
 	other := s.target
 	other.Birth = "another"
-	w := state.ItemRowsWrite{Source: "i", Next: s.contributionWith(2, "x"), Puts: []state.RowPut{{Row: s.groupRow("x")}}}
+	w := state.ItemRowsWrite{Source: "i", Next: s.contributionWith(2, "x"), Puts: []state.RowPut{{Row: s.rowAt("x")}}}
 	_, err := s.ReplaceItemRows(s.t.Context(), other, []state.ItemRowsWrite{w})
 	wantOtherBirth(s.t, "a row of another birth", err)
-	s.wantRows("after a write of another birth", "x")
+	s.wantRowsAt("after a write of another birth", "x")
 }
 
 // sink returns a view with a row for each of the item's lines. maxRows is the maximum number of rows; 0 if there is no
@@ -200,9 +200,9 @@ func (s itemRowsCheck) lines(counts ...int) *sinktest.Stream {
 	return stream
 }
 
-// wantTexts checks that there are n rows, and that all of them have the text of one change. change is the index of this
+// wantLines checks that there are n rows, and that all of them have the text of one change. change is the index of this
 // change.
-func (s itemRowsCheck) wantTexts(what string, n, change int) {
+func (s itemRowsCheck) wantLines(what string, n, change int) {
 	s.t.Helper()
 	rows := all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{}))
 	for _, r := range rows {
@@ -221,7 +221,7 @@ func (s itemRowsCheck) manyRows() {
 	sink, stream := s.sink(s, 0), s.lines(230, 250, 120, 0)
 	for i, n := range []int{230, 250, 120, 0} {
 		must(s.t, writeOne(s.t, sink, stream, i))
-		s.wantTexts(fmt.Sprint("change ", i), n, i)
+		s.wantLines(fmt.Sprint("change ", i), n, i)
 		if c := s.contribution(stream.Changes[i].Key); c.Void || len(c.Shares) != n {
 			s.t.Errorf("change %d: void %v, %d shares", i, c.Void, len(c.Shares))
 		}
@@ -233,11 +233,11 @@ func (s itemRowsCheck) tooMany() {
 	sink, stream := s.sink(s, 3), s.lines(3, 4, 2)
 	must(s.t, writeOne(s.t, sink, stream, 0))
 	checkPermanent(s.t, "four elements", writeOne(s.t, sink, stream, 1), "Lines has 4 elements, and 3 are the most")
-	s.wantTexts("four elements", 0, 0)
+	s.wantLines("four elements", 0, 0)
 	must(s.t, writeOne(s.t, sink, stream, 2))
-	s.wantTexts("two elements", 2, 2)
+	s.wantLines("two elements", 2, 2)
 	must(s.t, writeOne(s.t, sink, stream, 0))
-	s.wantTexts("three elements, late", 2, 2)
+	s.wantLines("three elements, late", 2, 2)
 }
 
 // interruptedStore is a store that is interrupted before one of its writes. If interrupt is set, the store then calls
@@ -276,7 +276,7 @@ func (s itemRowsCheck) newerWins() {
 	newer := func() { must(s.t, writeOne(s.t, s.sink(s, 0), stream, 2)) }
 	store := &interruptedStore{itemRowsCheck: s, writesLeft: 2, interrupt: newer}
 	must(s.t, writeOne(s.t, s.sink(store, 0), stream, 1))
-	s.wantTexts("the newer change", 3, 2)
+	s.wantLines("the newer change", 3, 2)
 }
 
 // If a crash interrupts a change, the same change completes it, or a newer change replaces it.
@@ -294,10 +294,10 @@ func (s itemRowsCheck) goesOnAfterACrash() {
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0)) // an older change
 	must(s.t, writeOne(s.t, dyingAfter(neverInterrupted), stream, 1))
-	s.wantTexts("the same change", 12, 1)
+	s.wantLines("the same change", 12, 1)
 	if err := writeOne(s.t, dyingAfter(1), stream, 2); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 3))
-	s.wantTexts("a newer change", 11, 3)
+	s.wantLines("a newer change", 11, 3)
 }

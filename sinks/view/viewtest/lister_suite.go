@@ -291,14 +291,14 @@ func checkEmptyListing(t *testing.T, c *listerCheck) {
 	}
 }
 
-// lists returns functions that list the rows, guards and contributions of t, and the groups of groups. Each function
+// lists returns functions that list the rows, guards and contributions of own, and the groups of groups. Each function
 // returns the number of entries.
-func (c *listerCheck) lists(t, groups view.Target) map[string]func(l state.Listing) (int, error) {
+func (c *listerCheck) lists(own, groups view.Target) map[string]func(l state.Listing) (int, error) {
 	ctx := c.t.Context()
 	return map[string]func(l state.Listing) (int, error){
-		"rows":          func(l state.Listing) (int, error) { return count(c.ListRows(ctx, t, l)) },
-		"guards":        func(l state.Listing) (int, error) { return count(c.ListGuards(ctx, t.State(), l)) },
-		"contributions": func(l state.Listing) (int, error) { return count(c.ListContributions(ctx, t.State(), l)) },
+		"rows":          func(l state.Listing) (int, error) { return count(c.ListRows(ctx, own, l)) },
+		"guards":        func(l state.Listing) (int, error) { return count(c.ListGuards(ctx, own.State(), l)) },
+		"contributions": func(l state.Listing) (int, error) { return count(c.ListContributions(ctx, own.State(), l)) },
 		"groups":        func(l state.Listing) (int, error) { return count(c.ListGroups(ctx, groups, groupValues, l)) },
 	}
 }

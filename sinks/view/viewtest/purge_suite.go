@@ -49,18 +49,18 @@ func (p *purgeCheck) writeItems() {
 		sk := string(key)
 		c := claimOf(t, key, 1, "x")
 		p.wantWrites(".", itemWrite(t, key, 0, 1, sk, claimsWrite(t, sk, "", "r1", c, c)))
-		p.count("it comes", countItem(t, key, 0, 1, "1"), groupChange(t, "1", 1, "1"))
+		p.contribute("it comes", countItem(t, key, 0, 1, "1"), groupChange(t, "1", 1, "1"))
 		if n > 0 {
 			p.wantWrites(".", itemWrite(t, key, 1, 2, "", claimsWrite(t, sk, "r1", "", state.Claim{}, state.Claim{})))
-			p.count("it goes", countItem(t, key, 1, 2, ""), groupChange(t, "1", -1, "-1"))
+			p.contribute("it goes", countItem(t, key, 1, 2, ""), groupChange(t, "1", -1, "-1"))
 		}
 	}
 	back := claimOf(t, "back", 3, "y")
 	p.wantWrites(".", itemWrite(t, "back", 2, 3, "back", claimsWrite(t, "back", "", "r3", back, back)))
-	p.count("it comes again", countItem(t, "back", 2, 3, "1"), groupChange(t, "1", 1, "1"))
+	p.contribute("it comes again", countItem(t, "back", 2, 3, "1"), groupChange(t, "1", 1, "1"))
 }
 
-func (p *purgeCheck) count(what string, item state.ContributionWrite, group state.GroupChange) {
+func (p *purgeCheck) contribute(what string, item state.ContributionWrite, group state.GroupChange) {
 	p.t.Helper()
 	p.groups.mustWrite(what, groupWrite(item, group))
 }

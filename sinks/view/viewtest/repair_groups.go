@@ -243,7 +243,7 @@ func checkRepairsOfOthersGroups(t *testing.T, s *repairCheck) {
 			change(&theirs)
 			apply(t, s, theirs, theirRow(t, "g", "1"))
 			rs, err := s.RepairGroups(t.Context(), s.target, []view.GroupRepair{{Expected: expected, Next: next}})
-			if who == "another birth" {
+			if hasOtherBirth := theirs.Birth != s.target.Birth; hasOtherBirth {
 				wantOtherBirth(t, who, err)
 			} else {
 				must(t, err)

@@ -364,7 +364,7 @@ func checkRepairsOfOthersRows(t *testing.T, s *repairCheck) {
 			theirs := putRow(t, "a", sk, 5, "theirs")
 			apply(t, s, target, theirs)
 			rs, err := s.RepairRows(t.Context(), s.target, []view.RowRepair{{Expected: expected, Next: next}})
-			if who == "another birth" {
+			if hasOtherBirth := target.Birth != s.target.Birth; hasOtherBirth {
 				wantOtherBirth(t, what, err)
 			} else {
 				must(t, err)

@@ -38,32 +38,34 @@ func (s *repairCheck) storeRowAndTombstone(sk string, tombstoneSeq int) {
 // version 4, 5 or 7. The repaired row or tombstone gets the newest version.
 func checkRepairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 	for _, inState := range []int{0, 4, 5, 7} {
-		for name, next := range map[string]view.Mutation{
-			"a row": putRow(t, "a", "", 0, "right"), "a tombstone": tombstone(t, "a", "", 0),
-		} {
-			sk := fmt.Sprint(name, inState)
-			name = fmt.Sprintf("%s, with tombstone %d in the state", name, inState)
-			next.SK = item.StringValue(sk)
-			if inState > 0 {
-				s.storeRowAndTombstone(sk, inState)
-			} else {
-				apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
-			}
-			s.Editor.ReplaceByTombstone(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
-			expected := s.read(next)
-			if !expected.Tombstone || !expected.InPlace || expected.Version != version(t, 5) {
-				t.Fatalf("%s: read is %+v", name, expected)
-			}
-			wantDone(t, name, s.repair(expected, next))
-			newest := max(5, inState)
-			s.wantStored(name, next, next, version(t, newest))
-			if s.read(next).InPlace {
-				t.Errorf("%s: the tombstone is at the row's key", name)
-			}
-			wantLost(t, name+" again", s.repair(expected, next))
-			s.wantOrder(name, sk, next, newest)
-		}
+		s.repairTombstoneAtTheKey("a row", inState, putRow(t, "a", "", 0, "right"))
+		s.repairTombstoneAtTheKey("a tombstone", inState, tombstone(t, "a", "", 0))
 	}
+}
+
+// repairTombstoneAtTheKey checks one repair. inState is the version of the tombstone in the state, or 0 without one.
+func (s *repairCheck) repairTombstoneAtTheKey(name string, inState int, next view.Mutation) {
+	t, sk := s.t, fmt.Sprint(name, inState)
+	name = fmt.Sprintf("%s, with tombstone %d in the state", name, inState)
+	next.SK = item.StringValue(sk)
+	if inState > 0 {
+		s.storeRowAndTombstone(sk, inState)
+	} else {
+		apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
+	}
+	s.Editor.ReplaceByTombstone(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+	expected := s.read(next)
+	if !expected.Tombstone || !expected.InPlace || expected.Version != version(t, 5) {
+		t.Fatalf("%s: read is %+v", name, expected)
+	}
+	wantDone(t, name, s.repair(expected, next))
+	newest := max(5, inState)
+	s.wantStored(name, next, next, version(t, newest))
+	if s.read(next).InPlace {
+		t.Errorf("%s: the tombstone is at the row's key", name)
+	}
+	wantLost(t, name+" again", s.repair(expected, next))
+	s.wantOrder(name, sk, next, newest)
 }
 
 // wantOrder checks that an older change does not replace the repaired row of version newest, and that a newer one does.

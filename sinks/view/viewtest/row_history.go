@@ -111,7 +111,8 @@ func (h history) write(t *testing.T, s Store, target view.Target, ms []view.Muta
 		}
 		var retries []view.Mutation
 		for i, r := range rs {
-			switch _, retryable := pipeline.Retryable(r.Err); {
+			_, retryable := pipeline.Retryable(r.Err)
+			switch {
 			case retryable:
 				retries = append(retries, ms[i])
 			case r.Err != nil:

@@ -47,16 +47,7 @@ func aggregates() []*testAggregate {
 			{Name: "first", Kind: "min", Path: "CreatedAt"},
 			{Name: "days", Kind: "distinct", Path: "CreatedAt"},
 		},
-		shares: func(it sinktest.Item) []sinktest.Item {
-			if it.Text("Type") != "Order" || it.Text("Status") == "" {
-				return nil
-			}
-			return []sinktest.Item{{
-				"PK": text("STATUS#" + it.Text("Status")), "SK": text("Order"),
-				"revenue": it["Total"], "least": it["Total"], "most": it["Total"], "first": it["CreatedAt"],
-				"days": it["CreatedAt"],
-			}}
-		},
+		shares: sharesByStatus,
 	}
 	bySKU := testAggregate{
 		rowShape: rowShape{
@@ -70,33 +61,16 @@ func aggregates() []*testAggregate {
 			{Name: "best", Kind: "max", Path: "qty", Each: true},
 			{Name: "ranks", Kind: "distinct", Path: "Rank"},
 		},
-		shares: func(it sinktest.Item) []sinktest.Item {
-			lines, _ := it["Lines"]["L"].([]sinktest.Attr)
-			var shares []sinktest.Item
-			for _, l := range lines {
-				line, _ := l["M"].(sinktest.Item)
-				if line.Text("sku") != "" {
-					shares = append(shares, sinktest.Item{
-						"group": text("SKU#" + line.Text("sku")), "units": line["qty"], "best": line["qty"], "ranks": it["Rank"],
-					})
-				}
-			}
-			return shares
-		},
+		shares: sharesBySKU,
 	}
 	byNumber := testAggregate{
 		rowShape: rowShape{
-			name: "ByNumber", keys: map[string]string{"id": "B", "n": "N"},
+			name: "ByNumber", flawKey: -1, keys: map[string]string{"id": "B", "n": "N"},
 			key: []string{"rank"}, templates: []string{"{Rank}"},
 		},
 		values: []view.Value{{Name: "items", Kind: "count"}, {Name: "keys", Kind: "distinct", Path: "id"},
 			{Name: "last", Kind: "max", Path: "n"}},
-		shares: func(it sinktest.Item) []sinktest.Item {
-			if it.Number("Rank") == "" {
-				return nil
-			}
-			return []sinktest.Item{{"rank": it["Rank"], "keys": it["id"], "last": it["n"]}}
-		},
+		shares: sharesByNumber,
 	}
 	withShards := func(a testAggregate, name string, shards int) *testAggregate {
 		a.name, a.shards = name, shards
@@ -107,14 +81,7 @@ func aggregates() []*testAggregate {
 		return &a
 	}
 	byNumberSpread := withShards(byNumber, "ByNumberSpread", 3)
-	byNumberSpread.shares = func(it sinktest.Item) []sinktest.Item {
-		shares := byNumber.shares(it)
-		for _, s := range shares {
-			s["rank"] = text(it.Number("Rank")) // the partition key of a sharded row is an S
-		}
-		return shares
-	}
-	byNumber.flawKey, byNumberSpread.flawKey = -1, -1
+	byNumberSpread.shares = sharesByNumberText
 	all := []*testAggregate{
 		&byStatus, &bySKU, &byNumber,
 		withShards(byStatus, "ByStatusSpread", 4), withShards(bySKU, "LinesSpread", 4), byNumberSpread,
@@ -125,4 +92,45 @@ func aggregates() []*testAggregate {
 			view.Value{Name: "refused", Kind: "max", Path: "Nothing"})
 	}
 	return all
+}
+
+// sharesByStatus is the model of ByStatus.
+func sharesByStatus(it sinktest.Item) []sinktest.Item {
+	if it.Text("Type") != "Order" || it.Text("Status") == "" {
+		return nil
+	}
+	return []sinktest.Item{{
+		"PK": text("STATUS#" + it.Text("Status")), "SK": text("Order"),
+		"revenue": it["Total"], "least": it["Total"], "most": it["Total"],
+		"first": it["CreatedAt"], "days": it["CreatedAt"],
+	}}
+}
+
+// sharesBySKU is the model of Lines.
+func sharesBySKU(it sinktest.Item) (shares []sinktest.Item) {
+	for _, line := range it.Lines() {
+		if sku := line.Text("sku"); sku != "" {
+			shares = append(shares, sinktest.Item{
+				"group": text("SKU#" + sku), "units": line["qty"], "best": line["qty"], "ranks": it["Rank"],
+			})
+		}
+	}
+	return shares
+}
+
+// sharesByNumber is the model of ByNumber.
+func sharesByNumber(it sinktest.Item) []sinktest.Item {
+	if it.Number("Rank") == "" {
+		return nil
+	}
+	return []sinktest.Item{{"rank": it["Rank"], "keys": it["id"], "last": it["n"]}}
+}
+
+// sharesByNumberText is the model of ByNumberSpread. The partition key of a row with a shard is an S.
+func sharesByNumberText(it sinktest.Item) []sinktest.Item {
+	shares := sharesByNumber(it)
+	for _, s := range shares {
+		s["rank"] = text(it.Number("Rank"))
+	}
+	return shares
 }
