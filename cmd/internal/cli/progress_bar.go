@@ -181,7 +181,8 @@ func timeLeft(done, rest int64, elapsed time.Duration) string {
 // it was an estimate, and the line has only the rate.
 func progressLine(done, total, records int64, elapsed time.Duration) string {
 	line := Thousands(records) + " records, " + perSecond(records, elapsed) + " a second"
-	if total <= 0 || done <= 0 || done > total {
+	hasEstimate := done > 0 && done <= total
+	if !hasEstimate {
 		return line
 	}
 	return fmt.Sprintf("%3d%% %s, %s left", done*100/total, line, timeLeft(done, total-done, elapsed))

@@ -55,7 +55,8 @@ func notedText(r state.GapRepair, now time.Time) string {
 // anything yet.
 func RepairProgress(r state.GapRepair) string {
 	elapsed := r.At.Sub(r.Since).Seconds()
-	if r.Done == 0 || r.Since.IsZero() || elapsed <= 0 {
+	hasRate := r.Done != 0 && !r.Since.IsZero() && elapsed > 0
+	if !hasRate {
 		return ""
 	}
 	rate := float64(r.Done) / elapsed

@@ -137,8 +137,9 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 			return Stopped, reason
 		}
 	}
-	if n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != coordinator.PassedGap {
-		return Stopped, n.lease.Stopped // the reason is known even if its consumer is gone
+	leaseSaysStopped := n.lease != nil && n.lease.Stopped != "" && n.lease.Stopped != coordinator.PassedGap
+	if leaseSaysStopped { // its consumer may be gone
+		return Stopped, n.lease.Stopped
 	}
 	if p := t.unfinishedParent(n); p != nil {
 		return Waiting, "for the end of " + p.id
@@ -202,8 +203,8 @@ func unreadPredecessors(streams []Stream, t tree) map[string]string {
 	return predecessors
 }
 
-// findMember returns the consumer with an id. It returns false if there is none, or if id is "".
-func (obs *Observation) findMember(id string) (leases.Member, bool) {
+// findMember returns the consumer with an id. isMember is false if there is none, or if id is "".
+func (obs *Observation) findMember(id string) (m leases.Member, isMember bool) {
 	i := slices.IndexFunc(obs.Leases.Members, func(m leases.Member) bool { return m.ID == id })
 	if id == "" || i < 0 {
 		return leases.Member{}, false

@@ -128,7 +128,8 @@ func (r Report) writeLetters(out printer) {
 		out.line("dead letters: none are configured: a change that can never be written blocks its key")
 		return
 	}
-	if l.Unknown != "" || len(l.Sinks) > 0 || l.Queued > 0 {
+	hasLetters := l.Unknown != "" || len(l.Sinks) > 0 || l.Queued > 0
+	if hasLetters {
 		out.line("")
 	}
 	if l.Queued > 0 {

@@ -374,7 +374,8 @@ func streamsToList(
 		}
 	}
 	for _, l := range snapshot.Leases {
-		if l.Stream != "" && !l.Ended() && !slices.Contains(arns, l.Stream) {
+		isUnread := l.Stream != "" && !l.Ended()
+		if isUnread && !slices.Contains(arns, l.Stream) {
 			arns = append(arns, l.Stream)
 		}
 	}

@@ -130,7 +130,8 @@ func lettersPanel(o Options, s Status) panel {
 		p = p.add(noteBlock(capital(l.QueuedText())+". "+list, plain))
 	}
 	n := fleet.Sum(l.Sinks)
-	if n == 0 && l.Queued == 0 && l.Unknown == "" {
+	hasNone := n == 0 && l.Queued == 0 && l.Unknown == ""
+	if hasNone {
 		p = p.add(noteBlock("There are none.", dim))
 	}
 	if n > 0 {

@@ -55,7 +55,7 @@ var standardRetryer = retry.NewStandard()
 
 // retryDelay reports whether a retry after err may succeed, and returns the delay that the server asked for; 0 if it
 // asked for none.
-func retryDelay(err error) (time.Duration, bool) {
+func retryDelay(err error) (delay time.Duration, retryable bool) {
 	if err == nil || pipeline.IsFatal(err) || errors.Is(err, context.Canceled) {
 		return 0, false
 	}

@@ -163,7 +163,8 @@ func plainJSONError(path string, document map[string]json.RawMessage) error {
 		return nil
 	}
 	for name, v := range document {
-		if name == "Records" || name == "eventID" || v[0] == '{' {
+		isRecord, mayHaveType := name == "Records" || name == "eventID", v[0] == '{'
+		if isRecord || mayHaveType {
 			return nil
 		}
 	}

@@ -163,6 +163,9 @@ func storedText(exists, tombstone bool, v record.Version, text string) string {
 	}
 }
 
+// liveRowText returns the rowText of a row that is no tombstone.
+func liveRowText(v record.Version, text string) string { return storedText(true, false, v, text) }
+
 // storedKinds returns the kinds of rows that a repair may find, without sort keys. A repair of an extra or a wrong row
 // finds a row. A repair of a missing row finds nothing or a tombstone.
 func storedKinds(t *testing.T) map[string]view.Mutation {
@@ -307,7 +310,8 @@ func (s *repairCheck) rowEvents() map[string]rowEvent {
 func checkRowRepairsCountOnce(t *testing.T, s *repairCheck) {
 	processes := []*repairCheck{s, s.reopen(), s.reopen()}
 	s.eachRepair("", func(what string, expected view.StoredRow, next view.Mutation, v record.Version) {
-		if expected.Tombstone && next.Tombstone || rowText(expected) == mutationText(next, v) {
+		areTombstones := expected.Tombstone && next.Tombstone
+		if areTombstones || rowText(expected) == mutationText(next, v) {
 			return // the repair changes nothing
 		}
 		wantOneDone(t, what, func(i int) view.Result { return processes[i%len(processes)].repair(expected, next) })

@@ -59,7 +59,7 @@ func checkRepairsOfClaims(t *testing.T, s *repairCheck) {
 		damage(name)
 		repair := s.claimRepair(item.Key(name), version(t, 5), row(name), "right")
 		wantDone(t, name, s.settle(repair))
-		if got := rowText(s.readRow(row(name))); got != storedText(true, false, version(t, 5), `{"S":"right"}`) {
+		if got := rowText(s.readRow(row(name))); got != liveRowText(version(t, 5), `{"S":"right"}`) {
 			t.Errorf("%s: stored is %s", name, got)
 		}
 		wantLost(t, name+", again", s.settle(repair))
@@ -149,7 +149,7 @@ func checkClaimRepairsRace(t *testing.T, s *repairCheck) {
 			at(func() { other.wantWrites(".", first) })
 			wantLost(t, sk, s.settle(repair))
 			s.wantGuards([]item.Key{key}, first.Guard)
-			if got := rowText(s.readRow(r)); got != storedText(true, false, version(t, 5), `{"S":"first"}`) {
+			if got := rowText(s.readRow(r)); got != liveRowText(version(t, 5), `{"S":"first"}`) {
 				t.Errorf("%s: stored is %s", sk, got)
 			}
 		}
@@ -171,7 +171,7 @@ func checkClaimsAfterRepairs(t *testing.T, s *repairCheck) {
 	wantDone(t, "the repair of a claim", s.settle(s.claimRepair(key, at, r, "right")))
 	for _, change := range []int{0, 1} {
 		must(t, writeOne(t, sink, stream, change))
-		if got := rowText(s.readRow(r)); got != storedText(true, false, at, `{"S":"right"}`) {
+		if got := rowText(s.readRow(r)); got != liveRowText(at, `{"S":"right"}`) {
 			t.Errorf("after change %d stored is %s", change, got)
 		}
 	}

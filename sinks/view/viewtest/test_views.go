@@ -220,11 +220,11 @@ func text(s string) sinktest.Attr { return sinktest.Attr{"S": s} }
 
 // addAttribute adds an attribute to a row, unless the attribute is missing, NULL or empty.
 func addAttribute(row sinktest.Item, name string, a sinktest.Attr) {
-	_, null := a["NULL"]
-	if a == nil || null || a["S"] == "" || a["B"] == "" {
-		return
+	_, isNull := a["NULL"]
+	isEmpty := a["S"] == "" || a["B"] == ""
+	if a != nil && !isNull && !isEmpty {
+		row[name] = a
 	}
-	row[name] = a
 }
 
 // keyOf returns the canonical key of an item. It follows the definition in pipeline/item, without its code.
