@@ -145,8 +145,8 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 // new position may skip records.
 func (e *leaseEdit) setPosition(to resetPosition, now time.Time) error {
 	l := e.Old
-	skipped := record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time,
-		Found: now.UTC()}
+	unread := record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time,
+		Found: now.UTC()} // all that was not read; its end follows
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	if to.Sequence == "" {
 		e.Next.First = "" // after a reset, the loss of the first record is not a gap
@@ -157,35 +157,47 @@ func (e *leaseEdit) setPosition(to resetPosition, now time.Time) error {
 		e.addReread("all that the stream still has of it")
 	case to.End:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-		skipped.Whole, skipped.UnknownExtent = true, true
-		e.setSkipped(skipped, "what is left of it is given up, and its children are read")
+		unread.Whole, unread.UnknownExtent = true, true
+		e.setSkipped(unread, "what is left of it is given up, and its children are read")
 	case to.Latest:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.Latest}, now.UTC().Truncate(time.Second)
-		skipped.To = e.Next.From
-		e.setSkipped(skipped, skippedText(skipped, ""))
+		unread.To = e.Next.From
+		e.setSkipped(unread, skippedText(unread, ""))
 	case to.Sequence != "":
-		if l.First != "" && record.CompareSequence(to.Sequence, l.First) < 0 {
-			return fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, to.Sequence)
-		}
-		e.Next.Checkpoint = leases.After(to.Sequence)
-		wasRead := l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(to.Sequence, l.Checkpoint.Sequence) <= 0
-		if wasRead {
-			e.addReread("what lies between " + to.Sequence + " and " + l.Checkpoint.Sequence)
-			return nil
-		}
-		skipped.Before = nextSequence(to.Sequence)
-		e.setSkipped(skipped, skippedText(skipped, to.Sequence))
-	default: // to.Time
-		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.AtTime}, to.Time.Truncate(time.Second)
-		wasRead := !l.Time.IsZero() && !e.Next.From.After(l.Time)
-		if wasRead {
-			e.addReread("what was written since " + e.Next.From.Format(time.RFC3339))
-			return nil
-		}
-		skipped.To = e.Next.From
-		e.setSkipped(skipped, skippedText(skipped, ""))
+		return e.continueAfter(to.Sequence, unread)
+	default:
+		e.continueAt(to.Time, unread)
 	}
 	return nil
+}
+
+// continueAfter sets the position after a record. unread are the unread records of the shard.
+func (e *leaseEdit) continueAfter(sequence string, unread record.Gap) error {
+	l := e.Old
+	if l.First != "" && record.CompareSequence(sequence, l.First) < 0 {
+		return fmt.Errorf("shard %s starts at %s: %s is before it", l.Shard, l.First, sequence)
+	}
+	e.Next.Checkpoint = leases.After(sequence)
+	wasRead := l.Checkpoint.Kind == leases.Sequence && record.CompareSequence(sequence, l.Checkpoint.Sequence) <= 0
+	if wasRead {
+		e.addReread("what lies between " + sequence + " and " + l.Checkpoint.Sequence)
+		return nil
+	}
+	unread.Before = nextSequence(sequence)
+	e.setSkipped(unread, skippedText(unread, sequence))
+	return nil
+}
+
+// continueAt sets the position at a time. unread are the unread records of the shard.
+func (e *leaseEdit) continueAt(at time.Time, unread record.Gap) {
+	e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.AtTime}, at.Truncate(time.Second)
+	wasRead := !e.Old.Time.IsZero() && !e.Next.From.After(e.Old.Time)
+	if wasRead {
+		e.addReread("what was written since " + e.Next.From.Format(time.RFC3339))
+		return
+	}
+	unread.To = e.Next.From
+	e.setSkipped(unread, skippedText(unread, ""))
 }
 
 // addReread adds the effect that records are read again. what describes these records.
