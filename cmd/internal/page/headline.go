@@ -73,14 +73,13 @@ func listedProblems(problems []problem) (list []problem) {
 	seen := make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
 		seen[p.Kind]++
-		unlisted := total[p.Kind] - maxAlike // more than 0 if not all problems of this kind are listed
-		if p.Kind != "" && unlisted > 0 {
-			if seen[p.Kind] > maxAlike {
-				continue
-			}
-			if seen[p.Kind] == maxAlike {
-				p.More = "and " + formatCount(unlisted) + " more like this"
-			}
+		unlisted := total[p.Kind] - maxAlike
+		isLimited := p.Kind != "" && unlisted > 0
+		if isLimited && seen[p.Kind] > maxAlike {
+			continue
+		}
+		if isLimited && seen[p.Kind] == maxAlike {
+			p.More = "and " + formatCount(unlisted) + " more like this"
 		}
 		list = append(list, p)
 	}

@@ -110,7 +110,8 @@ func (o *options) run(
 		if err != nil {
 			return err
 		}
-		return errors.Join(out.End(folder(local.Dir(o.local), out), s.Err), release())
+		err = out.End(folder(local.Dir(o.local), out), s.Err)
+		return errors.Join(err, release())
 	}
 	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
@@ -120,7 +121,8 @@ func (o *options) run(
 	if err != nil {
 		return err
 	}
-	return errors.Join(out.End(live(liveStores{opened, cfg}, out), s.Err), opened.Close())
+	err = out.End(live(liveStores{opened, cfg}, out), s.Err)
+	return errors.Join(err, opened.Close())
 }
 
 // printSetAside prints to w how many broken lines were set aside from the files of a folder, if there are any.

@@ -282,20 +282,20 @@ func (s itemRowsCheck) newerWins() {
 // If a crash interrupts a change, the same change completes it, or a newer change replaces it.
 func (s itemRowsCheck) goesOnAfterACrash() {
 	stream := s.lines(10, 12, 3, 11)
-	dyingAfter := func(writes int) *view.Sink {
-		return s.sink(&interruptedStore{itemRowsCheck: s, writesLeft: writes}, 0)
+	sinkWith := func(writesLeft int) *view.Sink {
+		return s.sink(&interruptedStore{itemRowsCheck: s, writesLeft: writesLeft}, 0)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0))
-	if err := writeOne(s.t, dyingAfter(2), stream, 1); !errors.Is(err, errDied) {
+	if err := writeOne(s.t, sinkWith(2), stream, 1); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
 	if c := s.contribution(stream.Changes[1].Key); !c.Void || c.Version != stream.Changes[1].Version {
 		s.t.Errorf("a change in part: %+v", c)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0)) // an older change
-	must(s.t, writeOne(s.t, dyingAfter(neverInterrupted), stream, 1))
+	must(s.t, writeOne(s.t, sinkWith(neverInterrupted), stream, 1))
 	s.wantLines("the same change", 12, 1)
-	if err := writeOne(s.t, dyingAfter(1), stream, 2); !errors.Is(err, errDied) {
+	if err := writeOne(s.t, sinkWith(1), stream, 2); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 3))
