@@ -69,7 +69,7 @@ func (c *listerCheck) groups(target view.Target) []string {
 func groupAt(t *testing.T, pk string, shares int64, amount string) state.GroupChange {
 	t.Helper()
 	c := groupChange(t, "1", shares, amount)
-	c.Row = groupRow(t, pk, "1")
+	c.Row = makeRow(t, pk, "1")
 	return c
 }
 
@@ -81,7 +81,7 @@ func checkGroupListing(t *testing.T, c *listerCheck) {
 		c.changeGroups(target, groupAt(t, pk, int64(shares), amount))
 		want = append(want, fmt.Sprintf(
 			`%s %s %s shares %d orders=%d revenue=%s {"PK":{"S":"%s"},"SK":{"S":"1"},"orders":{"N":"%d"},"revenue":{"N":"%s"}}`,
-			groupRow(t, pk, "1"), target.Birth, version(t, 1), shares, shares, amount, pk, shares, amount))
+			makeRow(t, pk, "1"), target.Birth, version(t, 1), shares, shares, amount, pk, shares, amount))
 	}
 	for i := range manyEntries {
 		writeListed(own, fmt.Sprintf("sk%d", i), i+1, fmt.Sprint(i))
@@ -100,7 +100,7 @@ func checkGroupListing(t *testing.T, c *listerCheck) {
 		t.Helper()
 		var rows []state.Row
 		for _, pk := range pks {
-			rows = append(rows, groupRow(t, pk, "1"))
+			rows = append(rows, makeRow(t, pk, "1"))
 		}
 		groups, err := c.ReadGroups(t.Context(), own, groupValues, rows)
 		must(t, err)
@@ -146,11 +146,12 @@ func checkMemberListing(t *testing.T, c *listerCheck) {
 
 	change := func(target view.Target, pk string, shares int64, ms ...state.Member) {
 		t.Helper()
-		c.changeGroups(target, state.GroupChange{Row: groupRow(t, pk, "1"), Shares: shares, Version: version(t, 1), Members: ms})
+		c.changeGroups(target,
+			state.GroupChange{Row: makeRow(t, pk, "1"), Shares: shares, Version: version(t, 1), Members: ms})
 	}
 	var want []string
 	expect := func(target view.Target, pk string, shares int64, members ...state.Member) {
-		g := view.Group{Row: groupRow(t, pk, "1"), Birth: target.Birth, Shares: shares, Version: version(t, 1),
+		g := view.Group{Row: makeRow(t, pk, "1"), Birth: target.Birth, Shares: shares, Version: version(t, 1),
 			Members: members}
 		want = append(want, strings.TrimSuffix(groupText(g), " null"))
 	}

@@ -57,13 +57,6 @@ func (s *storeCheck) contribution(key item.Key) state.Contribution {
 	return cs[0]
 }
 
-func groupRow(t *testing.T, pk, sk string) state.Row {
-	t.Helper()
-	r, err := state.MakeRow(item.StringValue(pk), item.StringValue(sk))
-	must(t, err)
-	return r
-}
-
 func number(t *testing.T, text string) state.Number {
 	t.Helper()
 	n, err := state.ParseNumber(text)
@@ -90,7 +83,7 @@ func countItem(t *testing.T, item item.Key, expected, next int, amount string) s
 		w.Expected.Version = version(t, expected)
 	}
 	if amount != "" {
-		w.Next.Shares = []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, ""}}}
+		w.Next.Shares = []state.Share{{Group: makeRow(t, "g", "1"), Values: []string{amount, ""}}}
 	}
 	return w
 }
@@ -104,7 +97,7 @@ func groupWrite(item state.ContributionWrite, groups ...state.GroupChange) state
 func groupChange(t *testing.T, sk string, shares int64, amount string, members ...state.Member) state.GroupChange {
 	t.Helper()
 	return state.GroupChange{
-		Row: groupRow(t, "g", sk), Shares: shares, Version: version(t, 1), Members: members,
+		Row: makeRow(t, "g", sk), Shares: shares, Version: version(t, 1), Members: members,
 		Counts: []state.Increment{{Name: "orders", Amount: state.NumberOf(decimal.Of(shares))}},
 		Sums:   []state.Increment{{Name: "revenue", Amount: number(t, amount)}},
 	}
@@ -112,8 +105,8 @@ func groupChange(t *testing.T, sk string, shares int64, amount string, members .
 
 func checkContributionsAreReadBack(t *testing.T, g *storeCheck) {
 	want := state.Contribution{Version: version(t, 7), Since: version(t, 2), Shares: []state.Share{
-		{Group: groupRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
-		{Group: groupRow(t, "g", "2")},
+		{Group: makeRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
+		{Group: makeRow(t, "g", "2")},
 	}}
 	g.mustWrite("the first", groupWrite(state.ContributionWrite{Source: `a"b`, Next: want}))
 	var items []item.Key
@@ -248,7 +241,7 @@ func checkLeastAndGreatest(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max}
 	step := func(what, want string, changes ...memberChange) {
 		t.Helper()
-		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1),
+		c := state.GroupChange{Row: makeRow(t, "g", "1"), Version: version(t, 1),
 			Members: memberChanges(t, kinds, changes...)}
 		for _, change := range changes {
 			if change.remove {
@@ -270,7 +263,7 @@ func checkLeastAndGreatest(t *testing.T, g *storeCheck) {
 		removeMember("d", `{"N":"10"}`))
 	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, removeMember("a", `{"N":"9"}`),
 		addMember("a", `{"N":"1"}`))
-	g.writeGroups("a share without a member", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1,
+	g.writeGroups("a share without a member", state.GroupChange{Row: makeRow(t, "g", "1"), Shares: 1,
 		Version: version(t, 1)})
 	step("no member is left", ``, removeMember("a", `{"N":"1"}`))
 }
@@ -279,12 +272,12 @@ func checkDifferentValues(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"buyers": state.Distinct}
 	step := func(want string, changes ...memberChange) {
 		t.Helper()
-		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1),
+		c := state.GroupChange{Row: makeRow(t, "g", "1"), Version: version(t, 1),
 			Members: memberChanges(t, kinds, changes...)}
 		g.writeGroups(want, c)
 		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
-	g.writeGroups("a share that stays", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)})
+	g.writeGroups("a share that stays", state.GroupChange{Row: makeRow(t, "g", "1"), Shares: 1, Version: version(t, 1)})
 	step(`,"buyers":{"N":"2"}`, addMember("a", `{"S":"x"}`), addMember("b", `{"S":"x"}`), addMember("c", `{"S":"y"}`))
 	step(`,"buyers":{"N":"2"}`, removeMember("a", `{"S":"x"}`))
 	step(`,"buyers":{"N":"2"}`, removeMember("a", `{"S":"x"}`)) // the member was removed already
@@ -326,7 +319,7 @@ func checkGroupsHaveOneOwner(t *testing.T, g *storeCheck) {
 	}{{g.target, "1", plain}, {others, "3", g.target}} {
 		writer := g.withTarget(c.writer)
 		r := writer.write(groupWrite(countItem(t, "a", 0, 1, "1"), groupChange(t, "2", 1, "1"), groupChange(t, c.sk, 1, "1")))
-		wantForeign(t, "the row of another view", r.Err, c.owner, groupRow(t, "g", c.sk))
+		wantForeign(t, "the row of another view", r.Err, c.owner, makeRow(t, "g", c.sk))
 		if stored := writer.contribution("a"); !stored.Version.IsZero() {
 			t.Errorf("the item counts all the same: %v", stored)
 		}

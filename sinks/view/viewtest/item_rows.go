@@ -47,7 +47,7 @@ func (s itemRowsCheck) contributionWith(sequence int, sks ...string) state.Contr
 	return c
 }
 
-func (s itemRowsCheck) rowAt(sk string) state.Row { return groupRow(s.t, "a", sk) }
+func (s itemRowsCheck) rowAt(sk string) state.Row { return makeRow(s.t, "a", sk) }
 
 // writeRows replaces an item's contribution and its rows. expected is the contribution before the write, and next is
 // the contribution after it. writeRows puts all rows that the item has after the write, including unchanged rows.

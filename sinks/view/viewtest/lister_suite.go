@@ -208,7 +208,7 @@ func checkGuardListing(t *testing.T, c *listerCheck) {
 		state.ItemWrite{Source: "void", Guard: state.Guard{Version: version(t, 1), Void: true}})...)
 	writeItems(own, state.ItemWrite{Source: "leaves", Expected: version(t, 1),
 		Guard: state.Guard{Version: version(t, 2)},
-		Rows:  []state.RowClaimsWrite{{Row: groupRow(t, "r", "left"), Expected: "oneleft"}}})
+		Rows:  []state.RowClaimsWrite{{Row: makeRow(t, "r", "left"), Expected: "oneleft"}}})
 	for i, other := range append(neighbourTargets(own), former) {
 		writeItems(other, claim(item.Key(fmt.Sprint("other", i)), fmt.Sprint("other", i)))
 	}
@@ -280,7 +280,7 @@ func checkEmptyListing(t *testing.T, c *listerCheck) {
 	wantNoTable("rows", n, err)
 	n, err = count(c.ListGroups(t.Context(), missing, groupValues, state.Listing{}))
 	wantNoTable("groups", n, err)
-	_, err = c.ReadGroups(t.Context(), missing, groupValues, []state.Row{groupRow(t, "g", "1")})
+	_, err = c.ReadGroups(t.Context(), missing, groupValues, []state.Row{makeRow(t, "g", "1")})
 	wantNoTable("a group", 0, err)
 
 	apply(t, c, target, putRow(t, "a", "1", 1, "text"))

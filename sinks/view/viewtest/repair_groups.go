@@ -17,7 +17,7 @@ var testGroupValues = []view.Value{{Name: "revenue", Kind: "sum"}, {Name: "lo", 
 	{Name: "different", Kind: "distinct"}}
 
 // testGroup returns the row of the group (g, 1).
-func (s *repairCheck) testGroup() state.Row { return groupRow(s.t, "g", "1") }
+func (s *repairCheck) testGroup() state.Row { return makeRow(s.t, "g", "1") }
 
 // readGroup reads the group (g, 1) with its members.
 func (s *repairCheck) readGroup() view.Group {

@@ -300,7 +300,7 @@ func (s *repairCheck) rowEvents() map[string]rowEvent {
 			if !expected.Exists || expected.Tombstone {
 				return false
 			}
-			s.Editor.Set(t, other.StateStore, s.target.Table, groupRow(t, "a", sk), "text", "by hand")
+			s.Editor.Set(t, other.StateStore, s.target.Table, makeRow(t, "a", sk), "text", "by hand")
 			return expected.Item.Len() > 2 // a store may ignore an added attribute
 		},
 	}
@@ -360,7 +360,7 @@ func checkRepairsOfOthersRows(t *testing.T, s *repairCheck) {
 		s.eachRepair(who, func(what string, expected view.StoredRow, next view.Mutation, _ record.Version) {
 			what += " of " + who
 			sk, _ := next.SK.Text()
-			row := groupRow(t, "a", sk)
+			row := makeRow(t, "a", sk)
 			isApart := expected.Tombstone && !s.target.InPlace
 			if expected.Exists && !isApart {
 				s.Editor.Remove(t, s.StateStore, s.target.Table, row)
@@ -389,7 +389,7 @@ func checkRepairsOfWideRows(t *testing.T, s *repairCheck) {
 	}
 	apply(t, s, s.target, wide)
 	expected := s.read(wide)
-	s.Editor.Set(t, s.StateStore, s.target.Table, groupRow(t, "a", "1"), "a001", "by hand")
+	s.Editor.Set(t, s.StateStore, s.target.Table, makeRow(t, "a", "1"), "a001", "by hand")
 	next := putRow(t, "a", "1", 0, "right")
 	wantLost(t, "of a row that was changed", s.repair(expected, next))
 	wantDone(t, "of a row that is unchanged", s.repair(s.read(wide), next))

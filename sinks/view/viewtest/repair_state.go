@@ -34,8 +34,8 @@ func (s *repairCheck) claimRepair(key item.Key, version record.Version, r state.
 	}
 }
 
-// settle makes one write and returns its result.
-func (s *repairCheck) settle(w state.ItemWrite) view.Result {
+// writeItem makes one write and returns its result.
+func (s *repairCheck) writeItem(w state.ItemWrite) view.Result {
 	s.t.Helper()
 	return s.onlyResult(s.WriteItems(s.t.Context(), s.target, []state.ItemWrite{w}))
 }
@@ -43,7 +43,7 @@ func (s *repairCheck) settle(w state.ItemWrite) view.Result {
 // Claims are repaired by a write that keeps the version of the guard. The write corrects the row, whatever a person did
 // to the row.
 func checkRepairsOfClaims(t *testing.T, s *repairCheck) {
-	row := func(sk string) state.Row { return groupRow(t, "r", sk) }
+	row := func(sk string) state.Row { return makeRow(t, "r", sk) }
 	inPlace := s.target
 	inPlace.InPlace = true
 	for name, damage := range map[string]func(sk string){
@@ -58,15 +58,15 @@ func checkRepairsOfClaims(t *testing.T, s *repairCheck) {
 		s.claimRow(name, "right")
 		damage(name)
 		repair := s.claimRepair(item.Key(name), version(t, 5), row(name), "right")
-		wantDone(t, name, s.settle(repair))
+		wantDone(t, name, s.writeItem(repair))
 		if got := rowText(s.readRow(row(name))); got != liveRowText(version(t, 5), `{"S":"right"}`) {
 			t.Errorf("%s: stored is %s", name, got)
 		}
-		wantLost(t, name+", again", s.settle(repair))
+		wantLost(t, name+", again", s.writeItem(repair))
 		later := s.claimRepair(item.Key(name), version(t, 5), row(name), "newer")
 		newVersion := version(t, 6)
 		later.Guard.Version, later.Rows[0].Claim.Version, later.Rows[0].Owner.Version = newVersion, newVersion, newVersion
-		wantDone(t, name+", then a newer change", s.settle(later))
+		wantDone(t, name+", then a newer change", s.writeItem(later))
 		s.wantGuards([]item.Key{item.Key(name)}, state.Guard{Version: newVersion, Row: row(name)})
 	}
 	s.repairExtraRow()
@@ -84,7 +84,7 @@ func (s *repairCheck) claimRow(sk, text string) {
 
 // repairExtraRow checks that a repair deletes a row without a claim. Such a row is the result of damage.
 func (s *repairCheck) repairExtraRow() {
-	extra := groupRow(s.t, "r", "extra")
+	extra := makeRow(s.t, "r", "extra")
 	s.claimRow("extra", "right")
 	putBack := s.Editor.Remove(s.t, s.StateStore, s.target.Table, extra)
 	s.wantWrites(".", state.ItemWrite{
@@ -103,7 +103,7 @@ func (s *repairCheck) repairExtraRow() {
 
 // repairMovedClaim checks that a repair moves a claim from the wrong row to the right row.
 func (s *repairCheck) repairMovedClaim() {
-	from, to := groupRow(s.t, "r", "from"), groupRow(s.t, "r", "to")
+	from, to := makeRow(s.t, "r", "from"), makeRow(s.t, "r", "to")
 	s.claimRow("from", "right")
 	moved := s.claimRepair("from", version(s.t, 5), to, "right")
 	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: from, Expected: "r1"})
@@ -116,14 +116,14 @@ func (s *repairCheck) repairMovedClaim() {
 
 // repairForeignRow checks that a repair fails with the name of the owner if the row belongs to another sink by now.
 func (s *repairCheck) repairForeignRow() {
-	taken := groupRow(s.t, "r", "taken")
+	taken := makeRow(s.t, "r", "taken")
 	s.claimRow("taken", "right")
 	s.Editor.Remove(s.t, s.StateStore, s.target.Table, taken)
 	other := s.target
 	other.View = "two"
 	theirs := theirRow(s.t, "r", "taken")
 	apply(s.t, s, other, theirs)
-	r := s.settle(s.claimRepair("taken", version(s.t, 5), taken, "right"))
+	r := s.writeItem(s.claimRepair("taken", version(s.t, 5), taken, "right"))
 	wantForeign(s.t, "another sink's row", r.Err, other, taken)
 	if got := s.readRow(taken); got.View != "two" || got.Version != theirs.Version {
 		s.t.Errorf("the other sink's row is %+v", got)
@@ -142,12 +142,12 @@ func checkClaimRepairsRace(t *testing.T, s *repairCheck) {
 			"another repair": func(w state.ItemWrite) state.ItemWrite { return w },
 		} {
 			sk := moment + " " + name
-			key, r := item.Key(sk), groupRow(t, "r", sk)
+			key, r := item.Key(sk), makeRow(t, "r", sk)
 			s.claimRow(sk, "wrong")
 			repair := s.claimRepair(key, version(t, 5), r, "right")
 			first := event(s.claimRepair(key, version(t, 5), r, "first"))
 			at(func() { other.wantWrites(".", first) })
-			wantLost(t, sk, s.settle(repair))
+			wantLost(t, sk, s.writeItem(repair))
 			s.wantGuards([]item.Key{key}, first.Guard)
 			if got := rowText(s.readRow(r)); got != liveRowText(version(t, 5), `{"S":"first"}`) {
 				t.Errorf("%s: stored is %s", sk, got)
@@ -155,8 +155,8 @@ func checkClaimRepairsRace(t *testing.T, s *repairCheck) {
 		}
 	}
 	s.claimRow("parallel", "wrong")
-	repair := s.claimRepair("parallel", version(t, 5), groupRow(t, "r", "parallel"), "right")
-	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].settle(repair) })
+	repair := s.claimRepair("parallel", version(t, 5), makeRow(t, "r", "parallel"), "right")
+	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].writeItem(repair) })
 }
 
 // After a repair of an item's claim, changes of the item have their usual effect. Older changes, and the change whose
@@ -166,9 +166,9 @@ func checkClaimsAfterRepairs(t *testing.T, s *repairCheck) {
 	sink := newSink(t, s.StateStore, "GuardedByItem", s.target.View, s.target.Pipeline, s.target.Birth)
 	must(t, writeOne(t, sink, stream, 1))
 	key, at := stream.Changes[1].Key, stream.Changes[1].Version
-	r := groupRow(t, "r", "a,1")
+	r := makeRow(t, "r", "a,1")
 	s.Editor.Remove(t, s.StateStore, s.target.Table, r)
-	wantDone(t, "the repair of a claim", s.settle(s.claimRepair(key, at, r, "right")))
+	wantDone(t, "the repair of a claim", s.writeItem(s.claimRepair(key, at, r, "right")))
 	for _, change := range []int{0, 1} {
 		must(t, writeOne(t, sink, stream, change))
 		if got := rowText(s.readRow(r)); got != liveRowText(at, `{"S":"right"}`) {
@@ -212,14 +212,14 @@ func amountRepair(t *testing.T, at record.Version) state.GroupWrite {
 
 // oneShare returns the share of an amount in the group (g, 1). The group has a sum, a min, a max and a distinct.
 func oneShare(t *testing.T, amount string) []state.Share {
-	return []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, sortable(t, `{"N":"`+amount+`"}`)}}}
+	return []state.Share{{Group: makeRow(t, "g", "1"), Values: []string{amount, sortable(t, `{"N":"`+amount+`"}`)}}}
 }
 
 // replaceAmount returns the change of the group (g, 1) if an item's amount changes. before and after are the amounts
 // before and after the change; "" means that the item does not count.
 func replaceAmount(t *testing.T, key item.Key, before, after string) state.GroupChange {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max, "different": state.Distinct}
-	c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1)}
+	c := state.GroupChange{Row: makeRow(t, "g", "1"), Version: version(t, 1)}
 	total := number(t, "0")
 	if before != "" {
 		c.Shares--

@@ -28,7 +28,7 @@ func checkRepairsBesideTombstones(t *testing.T, s *repairCheck) {
 // is written while the row is removed, because the store would not keep both.
 func (s *repairCheck) storeRowAndTombstone(sk string, tombstoneSeq int) {
 	apply(s.t, s, s.target, putRow(s.t, "a", sk, 5, "wrong"))
-	restoreRow := s.Editor.Remove(s.t, s.StateStore, s.target.Table, groupRow(s.t, "a", sk))
+	restoreRow := s.Editor.Remove(s.t, s.StateStore, s.target.Table, makeRow(s.t, "a", sk))
 	apply(s.t, s, s.target, tombstone(s.t, "a", sk, tombstoneSeq))
 	restoreRow()
 }
@@ -53,7 +53,7 @@ func (s *repairCheck) repairTombstoneAtTheKey(name string, inState int, next vie
 	} else {
 		apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
 	}
-	s.Editor.ReplaceByTombstone(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+	s.Editor.ReplaceByTombstone(t, s.StateStore, s.target.Table, makeRow(t, "a", sk))
 	expected := s.read(next)
 	if !expected.Tombstone || !expected.InPlace || expected.Version != version(t, 5) {
 		t.Fatalf("%s: read is %+v", name, expected)

@@ -81,8 +81,8 @@ func (s *storeCheck) wantClaims(sk, want string) {
 // claimsOn returns the claims on the row at sk as text: the revision, the owner, and the waiting claims.
 func (s *storeCheck) claimsOn(sk string) string {
 	s.t.Helper()
-	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{groupRow(s.t, "r", sk)})
-	if err != nil || len(rcs) != 1 || rcs[0].Row != groupRow(s.t, "r", sk) {
+	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{makeRow(s.t, "r", sk)})
+	if err != nil || len(rcs) != 1 || rcs[0].Row != makeRow(s.t, "r", sk) {
 		s.t.Fatalf("claims %+v, %v", rcs, err)
 	}
 	rc := rcs[0]
@@ -131,7 +131,7 @@ func itemWrite(
 		w.Expected = version(t, expected)
 	}
 	if sk != "" {
-		w.Guard.Row = groupRow(t, "r", sk)
+		w.Guard.Row = makeRow(t, "r", sk)
 	}
 	return w
 }
@@ -140,7 +140,8 @@ func itemWrite(
 // next is the new one.
 func claimsWrite(t *testing.T, sk, expected, next string, claim, owner state.Claim) state.RowClaimsWrite {
 	t.Helper()
-	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Expected: expected, Revision: next, Claim: claim, Owner: owner}
+	r := makeRow(t, "r", sk)
+	return state.RowClaimsWrite{Row: r, Expected: expected, Revision: next, Claim: claim, Owner: owner}
 }
 
 func checkClaimsAreReadBack(t *testing.T, s *storeCheck) {
@@ -157,7 +158,7 @@ func checkClaimsAreReadBack(t *testing.T, s *storeCheck) {
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
 		itemWrite(t, "b", 0, 7, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
 		itemWrite(t, "c", 0, 2, "1", claimsWrite(t, "1", "r2", "r3", c, a)))
-	rcs, err := s.RowClaims(t.Context(), s.target, []state.Row{groupRow(t, "r", "2"), groupRow(t, "r", "1")})
+	rcs, err := s.RowClaims(t.Context(), s.target, []state.Row{makeRow(t, "r", "2"), makeRow(t, "r", "1")})
 	must(t, err)
 	if free := rcs[0]; free.Revision != "" || free.Owner.Source != "" || free.Waiting != nil || free.Foreign != nil {
 		t.Errorf("nobody claimed the row, and yet %+v", free)
@@ -174,8 +175,8 @@ func checkClaimsAreReadBack(t *testing.T, s *storeCheck) {
 		checkEqual(t, "a claim", []string{claimJSON(stored[i])}, []string{claimJSON(want)})
 	}
 	s.wantTexts("1 of a says ")
-	s.wantGuards([]item.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")},
-		state.Guard{}, state.Guard{Version: version(t, 1), Row: groupRow(t, "r", "1")})
+	s.wantGuards([]item.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: makeRow(t, "r", "1")},
+		state.Guard{}, state.Guard{Version: version(t, 1), Row: makeRow(t, "r", "1")})
 }
 
 func claimJSON(c state.Claim) string {
@@ -216,7 +217,7 @@ func checkVoidGuards(t *testing.T, s *storeCheck) {
 	none.ExpectedVoid = true
 	s.wantWrites(".L", fixed, none)
 	s.wantTexts("2 of a says AA")
-	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})
+	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Row: makeRow(t, "r", "2")})
 }
 
 func checkLostClaims(t *testing.T, s *storeCheck) {
@@ -293,7 +294,7 @@ func checkRowsOfOtherViews(t *testing.T, s *storeCheck) {
 	rs, err := s.Apply(t.Context(), plain, []view.Mutation{putRow(t, "r", "2", 9, "theirs"), tombstone(t, "r", "2", 9)})
 	must(t, err)
 	for i := range rs {
-		wantForeign(t, "a claimed row that was written by the view plain", rs[i].Err, s.target, groupRow(t, "r", "2"))
+		wantForeign(t, "a claimed row that was written by the view plain", rs[i].Err, s.target, makeRow(t, "r", "2"))
 	}
 	if len(rs) != 2 {
 		t.Errorf("%d results", len(rs))

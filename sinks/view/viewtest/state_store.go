@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -140,6 +141,12 @@ func sortKeys(t testing.TB, rows iter.Seq2[view.Row, error]) (sks []string) {
 		sks = append(sks, sk)
 	}
 	return sks
+}
+
+// makeRow returns the row whose key attributes are the texts pk and sk.
+func makeRow(t *testing.T, pk, sk string) state.Row {
+	t.Helper()
+	return rowOf(t, view.Mutation{PK: item.StringValue(pk), SK: item.StringValue(sk)})
 }
 
 // rowOf returns the row that a mutation writes.

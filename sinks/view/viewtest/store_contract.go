@@ -127,9 +127,9 @@ func readRows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 	return texts
 }
 
-// wantRows checks the rows of a table. All rows have the partition key a. want has the sort key and the text of each
-// row, such as "1 five, 2 seven".
-func wantRows(t *testing.T, what string, s Store, target view.Target, want string) {
+// wantTextRows checks the rows of a table. All rows have the partition key a. want has the sort key and the text of
+// each row, such as "1 five, 2 seven".
+func wantTextRows(t *testing.T, what string, s Store, target view.Target, want string) {
 	t.Helper()
 	var rows []string
 	for _, row := range strings.FieldsFunc(want, func(r rune) bool { return r == ',' }) {
@@ -140,7 +140,7 @@ func wantRows(t *testing.T, what string, s Store, target view.Target, want strin
 }
 
 // step is the write of one mutation, with the result that it must have. rows are the rows after the write, in the form
-// of wantRows.
+// of wantTextRows.
 type step struct {
 	what     string
 	mutation view.Mutation
@@ -161,7 +161,7 @@ func runSteps(t *testing.T, s Store, target view.Target, steps ...step) {
 	t.Helper()
 	for _, st := range steps {
 		checkEqual(t, st.what, apply(t, s, target, st.mutation), []bool{bool(st.result)})
-		wantRows(t, st.what, s, target, st.rows)
+		wantTextRows(t, st.what, s, target, st.rows)
 	}
 }
 
@@ -228,7 +228,7 @@ func checkMovedRows(t *testing.T, s Store, target view.Target) {
 		newRow.LikelyNew = true
 		want := []bool{bool(newRowResult), bool(oldRowResult)}
 		checkEqual(t, what, apply(t, s, target, newRow, oldRow), want)
-		wantRows(t, what, s, target, rows)
+		wantTextRows(t, what, s, target, rows)
 	}
 	apply(t, s, target, putRow(t, "a", "1", 1, "1"))
 	move("a move", "1", "2", 2, applied, applied, "2 2")

@@ -16,7 +16,7 @@ func checkStoredRows(t *testing.T, s Store, target view.Target) {
 		return
 	}
 	apply(t, s, target, putRow(t, "a", "1", 5, "five"), tombstone(t, "a", "2", 6))
-	requested := []state.Row{groupRow(t, "a", "2"), groupRow(t, "a", "3"), groupRow(t, "a", "1")}
+	requested := []state.Row{makeRow(t, "a", "2"), makeRow(t, "a", "3"), makeRow(t, "a", "1")}
 	found, err := in.StoredRows(t.Context(), target, requested)
 	if err != nil || len(found) != len(requested) {
 		t.Fatalf("%d results for %d rows, error %v", len(found), len(requested), err)
