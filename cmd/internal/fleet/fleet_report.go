@@ -170,7 +170,7 @@ func (obs Observation) Report() Report {
 		Sinks: []Sink{}, PendingSinks: []PendingSink{}}
 	r.addStoreProblems(&obs)
 	for _, m := range obs.Leases.Members {
-		r.addConsumer(&obs, m)
+		r.addConsumer(&obs, m) // first, because addHeldBack and addSinks need to know who is alive
 	}
 	r.addFunctions(&obs)
 	r.addHeldBack(&obs)

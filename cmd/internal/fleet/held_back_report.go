@@ -29,8 +29,10 @@ func (r *Report) addHeldBack(obs *Observation) {
 			continue
 		}
 		for _, s := range h.Worst {
-			r.HeldBack = append(r.HeldBack, HeldBack{s.Shard, s.Sink, s.Reason, s.Since.UTC(),
-				max(obs.At.Sub(s.Since), 0).Seconds(), s.Bytes, h.Consumer})
+			r.HeldBack = append(r.HeldBack, HeldBack{
+				Shard: s.Shard, Sink: s.Sink, Reason: s.Reason, Since: s.Since.UTC(),
+				Seconds: max(obs.At.Sub(s.Since), 0).Seconds(), Bytes: s.Bytes, Consumer: h.Consumer,
+			})
 		}
 		r.HeldBackMore += max(h.Total-len(h.Worst), 0)
 	}

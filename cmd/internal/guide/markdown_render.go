@@ -55,16 +55,17 @@ type renderer struct {
 
 // addText adds a line to the paragraph, or begins a list item.
 func (r *renderer) addText(line string) {
-	if item := bullet.FindStringSubmatch(line); item != nil {
+	text, item := line, bullet.FindStringSubmatch(line)
+	switch {
+	case item != nil:
 		r.flush()
-		r.firstPrefix = item[1] + item[2]
+		r.firstPrefix, text = item[1]+item[2], item[3]
 		r.restPrefix = strings.Repeat(" ", len(r.firstPrefix))
-		line = item[3]
-	} else if len(r.lines) == 0 {
+	case len(r.lines) == 0:
 		r.firstPrefix = indent.FindString(line)
 		r.restPrefix = r.firstPrefix
 	}
-	r.lines = append(r.lines, strings.TrimSpace(line))
+	r.lines = append(r.lines, strings.TrimSpace(text))
 }
 
 // flush writes the paragraph or the list item.

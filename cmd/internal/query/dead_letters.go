@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
 	"maps"
@@ -45,16 +46,9 @@ has the first letter that failed: solve that problem before you run tablewake re
   tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
 		Args: cli.ArgumentRange(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				box := folderBox(c.Context(), dir, cli.NewWarnLogger(s.Err, false))
-				if !d.unmasked {
-					var err error
-					if box.mask, err = target.FolderMask(o.local); err != nil {
-						return err
-					}
-				}
-				return errors.Join(d.show(box, out), printSetAside(s.Err, dir.DeadLetters()))
-			}, func(l liveStores, out *cli.Results) error { return d.showLive(c.Context(), l, out) })
+			return o.run(c.Context(), s,
+				func(dir local.Dir, out *cli.Results) error { return d.showLocal(c.Context(), dir, s.Err, out) },
+				func(l liveStores, out *cli.Results) error { return d.showLive(c.Context(), l, out) })
 		},
 	}
 	f := c.Flags()
@@ -112,6 +106,17 @@ func readMarks(ctx context.Context, quarantine state.Quarantine) (marks []state.
 		marks = append(marks, m)
 	}
 	return marks, nil
+}
+
+// showLocal prints the letters of a --local folder. It logs to errs.
+func (d *deadOptions) showLocal(ctx context.Context, dir local.Dir, errs io.Writer, out *cli.Results) (err error) {
+	box := folderBox(ctx, dir, cli.NewWarnLogger(errs, false))
+	if !d.unmasked {
+		if box.mask, err = target.FolderMask(string(dir)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(d.show(box, out), printSetAside(errs, dir.DeadLetters()))
 }
 
 // showLive prints the letters of the real stores.

@@ -28,9 +28,11 @@ type liveStores struct {
 func (l liveStores) tables() (names []string, writers map[string]config.Sink) {
 	writers = make(map[string]config.Sink)
 	for _, s := range l.cfg.Sinks {
-		if t := tableOf(s); t.Name != "" && writers[t.Name].Name == "" {
-			names = append(names, t.Name)
-			writers[t.Name] = s
+		name := tableOf(s).Name
+		_, isKnown := writers[name]
+		if name != "" && !isKnown {
+			names = append(names, name)
+			writers[name] = s
 		}
 	}
 	return names, writers
@@ -137,9 +139,13 @@ func (l liveStores) openArchive(ctx context.Context, args []string) (archive.Lis
 	var buckets []string
 	writers := make(map[string]config.Sink)
 	for _, s := range l.cfg.Sinks {
-		if s.Archive != nil && writers[s.Archive.Bucket].Name == "" {
-			buckets = append(buckets, s.Archive.Bucket)
-			writers[s.Archive.Bucket] = s
+		if s.Archive == nil {
+			continue
+		}
+		bucket := s.Archive.Bucket
+		if _, isKnown := writers[bucket]; !isKnown {
+			buckets = append(buckets, bucket)
+			writers[bucket] = s
 		}
 	}
 	bucket, err := choose(args, buckets, l.cfg.File+" has no archives", "bucket", "name one bucket")
