@@ -19,12 +19,13 @@ func RunPurge(t *testing.T, open Open) {
 	start := time.Now()
 	p.writeItems()
 	own := p.checkEmptiness()
-	p.purge(start, 0)
+	p.purge(start, 0) // everything is newer
 	p.wantKnown("kept", "left", "back")
 	wantSuperseded(t, "an older row", p, own, putRow(t, "own", "gone", 4, "old"))
+	// It purges the guard and the contribution of left, the contribution of gone, and the tombstone of (own, gone).
 	p.purge(time.Now().Add(time.Hour), 4)
 	p.wantKnown("kept", "back")
-	p.purge(time.Now().Add(time.Hour), 0)
+	p.purge(time.Now().Add(time.Hour), 0) // nothing is left to purge
 	checkEqual(t, "rows that guard themselves", readRows(t, p, own.Table, view.Query{PK: item.StringValue("own")}),
 		[]string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
 	wantApplied(t, "an older row, when its tombstone is forgotten", p, own, putRow(t, "own", "gone", 4, "old"))
