@@ -27,15 +27,7 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 		Args: cli.ArgumentRange(0, 1, "[BUCKET] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				store, err := localArchive(dir, args)
-				if err != nil {
-					return err
-				}
-				owner, err := target.ReadOwner(o.local)
-				if err != nil {
-					return err
-				}
-				return showArchive(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: owner.TableInKey}, out)
+				return showLocalArchive(c.Context(), dir, args, prefix, out)
 			}, func(l liveStores, out *cli.Results) error {
 				store, err := l.openArchive(c.Context(), args)
 				if err != nil {
@@ -50,15 +42,24 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// localArchive opens the archive of the bucket that args name, or the only archive if args are empty.
-func localArchive(dir local.Dir, args []string) (archive.Lister, error) {
+// showLocalArchive prints the archive of the bucket that args name, or the only archive if args are empty.
+func showLocalArchive(ctx context.Context, dir local.Dir, args []string, prefix string, out *cli.Results) error {
 	bucket, err := chooseFile(args, dir.Archives(), "bucket", "")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return archivedir.New(archivedir.Options{Dir: dir.Archive(bucket)})
+	store, err := archivedir.New(archivedir.Options{Dir: dir.Archive(bucket)})
+	if err != nil {
+		return err
+	}
+	owner, err := target.ReadOwner(string(dir))
+	if err != nil {
+		return err
+	}
+	return showArchive(ctx, store, archive.ReadOptions{Prefix: prefix, TableInKey: owner.TableInKey}, out)
 }
 
+// showArchive prints the changes in an archive.
 func showArchive(ctx context.Context, store archive.Lister, o archive.ReadOptions, out *cli.Results) error {
 	for e, err := range archive.Read(ctx, store, o) {
 		if err != nil {
