@@ -58,16 +58,15 @@ func (a *testAggregate) suite(t *testing.T, suite AggregateSuite) sinktest.Suite
 		},
 		Open: func(dir string) (sinktest.Store, error) {
 			open := func() (AggregateStore, error) { return suite.Open(t.Context(), dir) }
-			sink := func(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
-				return a.sink(&faultyGroups{s, f, a.maxActions})
-			}
-			flawedSink := func(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
-				return a.flawed().sink(&faultyGroups{s, f, a.maxActions})
-			}
 			readState := func(s AggregateStore) (map[string]string, error) { return a.state(t.Context(), s) }
-			return openStore(open, sink, flawedSink, readState)
+			return openStore(open, a.faultySink, a.flawed().faultySink, readState)
 		},
 	}
+}
+
+// faultySink returns the sink on a store whose calls f makes fail.
+func (a *testAggregate) faultySink(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
+	return a.sink(&faultyGroups{s, f, a.maxActions})
 }
 
 // state returns the rows of all groups of the aggregate, by key.

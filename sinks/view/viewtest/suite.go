@@ -83,16 +83,15 @@ func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 		Flaws:   true,
 		Open: func(dir string) (sinktest.Store, error) {
 			open := func() (Store, error) { return suite.Open(t.Context(), dir) }
-			sink := func(s Store, f *sinktest.Faults) (pipeline.Sink, error) {
-				return v.sink(&faultyStore{s, f, v.maxActions})
-			}
-			flawedSink := func(s Store, f *sinktest.Faults) (pipeline.Sink, error) {
-				return v.flawed().sink(&faultyStore{s, f, v.maxActions})
-			}
 			readState := func(s Store) (map[string]string, error) { return v.state(t.Context(), s, suite) }
-			return openStore(open, sink, flawedSink, readState)
+			return openStore(open, v.faultySink, v.flawed().faultySink, readState)
 		},
 	}
+}
+
+// faultySink returns the sink on a store whose calls f makes fail.
+func (v *testView) faultySink(s Store, f *sinktest.Faults) (pipeline.Sink, error) {
+	return v.sink(&faultyStore{s, f, v.maxActions})
 }
 
 // state returns the rows of the view's table, by key. If tombstones are apart, it also checks that a reader that does
