@@ -67,6 +67,7 @@ func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) erro
 	return w.write(ctx, planned[start:])
 }
 
+// checkPlan returns an error if a plan is invalid.
 func checkPlan(d *pipeline.Delivery) error {
 	if d.Outcome == pipeline.NoEffect && (d.Reason == "" || len(d.Ops) > 0) {
 		return fmt.Errorf("no effect for the reason %q, with %d ops: it needs a reason and no ops", d.Reason, len(d.Ops))
@@ -79,6 +80,7 @@ func checkPlan(d *pipeline.Delivery) error {
 	return nil
 }
 
+// write writes deliveries in one Write. It writes deliveries again if they fail with transient errors.
 func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 	for try := 0; len(ds) > 0; try++ {
 		if try == attempts {
@@ -135,6 +137,7 @@ func (w *worker) dropsLetter(d *pipeline.Delivery) bool {
 	return w.isRedriving && d.Outcome == pipeline.Superseded && !slices.ContainsFunc(w.dead, isOfItem)
 }
 
+// checkOutcome returns an error if a Write set an invalid outcome.
 func checkOutcome(d *pipeline.Delivery) error {
 	switch d.Outcome {
 	case pipeline.DeadLettered, pipeline.Quarantined:
