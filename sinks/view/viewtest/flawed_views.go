@@ -105,12 +105,9 @@ func refusesFlaws(columns []state.Column) bool {
 }
 
 func refusesShares(w *state.GroupWrite) bool {
-	for _, c := range w.Items {
-		for _, s := range c.Next.Shares {
-			if slices.ContainsFunc(s.Values, func(text string) bool { return text == "a"+sinktest.Refused }) {
-				return true
-			}
-		}
-	}
-	return false
+	const refused = "a" + sinktest.Refused // the S Refused as the sortable text of a member
+	refusesShare := func(s state.Share) bool { return slices.Contains(s.Values, refused) }
+	return slices.ContainsFunc(w.Items, func(c state.ContributionWrite) bool {
+		return slices.ContainsFunc(c.Next.Shares, refusesShare)
+	})
 }

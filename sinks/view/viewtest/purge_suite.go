@@ -52,7 +52,7 @@ func (p *purgeCheck) writeItems() {
 		p.wantWrites(".", itemWrite(t, key, 0, 1, sk, claimsWrite(t, sk, "", "r1", c, c)))
 		p.contribute("it comes", countItem(t, key, 0, 1, "1"), groupChange(t, "1", 1, "1"))
 		if n > 0 {
-			p.wantWrites(".", itemWrite(t, key, 1, 2, "", claimsWrite(t, sk, "r1", "", state.Claim{}, state.Claim{})))
+			p.wantWrites(".", itemWrite(t, key, 1, 2, "", claimsWrite(t, sk, "r1", "", noClaim, noClaim)))
 			p.contribute("it goes", countItem(t, key, 1, 2, ""), groupChange(t, "1", -1, "-1"))
 		}
 	}

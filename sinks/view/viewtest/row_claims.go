@@ -136,8 +136,11 @@ func itemWrite(
 	return w
 }
 
+// noClaim is the claim of a write that removes the item's claim, and the owner of a row that has none.
+var noClaim state.Claim
+
 // claimsWrite returns the change of the claims on the row at sk. expected is the stored revision of the claims, and
-// next is the new one.
+// next is the new one. claim is the new claim of the item, and owner is the claim that then has the row.
 func claimsWrite(t *testing.T, sk, expected, next string, claim, owner state.Claim) state.RowClaimsWrite {
 	t.Helper()
 	r := makeRow(t, "r", sk)
@@ -196,7 +199,7 @@ func checkLostGuard(t *testing.T, s *storeCheck) {
 	s.wantWrites("L", itemWrite(t, "b", 5, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
 	s.wantTexts("1 of a says A")
 	s.wantClaims("2", ": nobody []")
-	s.wantWrites(".", itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{})))
+	s.wantWrites(".", itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", noClaim, noClaim)))
 	s.wantTexts()
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6)})
 }
@@ -206,7 +209,7 @@ func checkLostGuard(t *testing.T, s *storeCheck) {
 func checkVoidGuards(t *testing.T, s *storeCheck) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
 	s.wantWrites(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
-	void := itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{}))
+	void := itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", noClaim, noClaim))
 	void.Guard.Void = true
 	s.wantWrites(".", void)
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Void: true})
@@ -238,9 +241,9 @@ func checkWritesBuildOnEarlier(t *testing.T, s *storeCheck) {
 	s.wantWrites("....",
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
 		itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
-		itemWrite(t, "a", 1, 2, "2", claimsWrite(t, "1", "r2", "r3", state.Claim{}, b),
+		itemWrite(t, "a", 1, 2, "2", claimsWrite(t, "1", "r2", "r3", noClaim, b),
 			claimsWrite(t, "2", "", "q1", a2, a2)),
-		itemWrite(t, "b", 1, 2, "", claimsWrite(t, "1", "r3", "", state.Claim{}, state.Claim{})))
+		itemWrite(t, "b", 1, 2, "", claimsWrite(t, "1", "r3", "", noClaim, noClaim)))
 	s.wantTexts("2 of a says AA")
 	s.wantClaims("1", ": nobody []")
 }
@@ -266,12 +269,12 @@ func checkOwnerChanges(t *testing.T, s *storeCheck) {
 		itemWrite(t, "b", 0, 2, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
 		itemWrite(t, "c", 0, 3, "1", claimsWrite(t, "1", "r2", "r3", c, a)))
 	s.wantTexts("1 of a says A")
-	s.wantWrites(".", itemWrite(t, "a", 1, 9, "", claimsWrite(t, "1", "r3", "r4", state.Claim{}, b)))
+	s.wantWrites(".", itemWrite(t, "a", 1, 9, "", claimsWrite(t, "1", "r3", "r4", noClaim, b)))
 	s.wantTexts("1 of b says B")
 	s.wantClaims("1", "r4: b=B [c=C]")
 	better := claimOf(t, "c", 4, "CC")
 	s.wantWrites(".", itemWrite(t, "c", 3, 4, "1", claimsWrite(t, "1", "r4", "r5", better, b)))
-	s.wantWrites(".", itemWrite(t, "b", 2, 3, "", claimsWrite(t, "1", "r5", "r6", state.Claim{}, state.Claim{})))
+	s.wantWrites(".", itemWrite(t, "b", 2, 3, "", claimsWrite(t, "1", "r5", "r6", noClaim, noClaim)))
 	s.wantTexts()
 	s.wantClaims("1", "r6: nobody [c=CC]")
 	s.wantWrites(".", itemWrite(t, "c", 4, 5, "1", claimsWrite(t, "1", "r6", "r7", better, better)))
@@ -353,7 +356,7 @@ func checkContestedRows(t *testing.T, s *storeCheck) {
 	other := s.withTarget(s.target)
 	other.target.View = "one2"
 	checkEqual(t, "of another view", list(other.target), nil)
-	s.wantWrites(".", itemWrite(t, "e", 1, 2, "", claimsWrite(t, long, "r2", "r3", state.Claim{}, d)))
+	s.wantWrites(".", itemWrite(t, "e", 1, 2, "", claimsWrite(t, long, "r2", "r3", noClaim, d)))
 	checkEqual(t, "after a claim is gone", list(s.target), []string{"11 b[a c]"})
 	for r, err := range s.ContestedRows(t.Context(), s.target.State()) {
 		must(t, err)
@@ -369,6 +372,6 @@ func checkItemsOfTwoProcesses(t *testing.T, s *storeCheck) {
 	other.wantClaims("1", "r1: a=A []")
 	other.wantWrites("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "r1", b, b)))
 	other.wantWrites(".", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", b, a)))
-	s.wantWrites("L", itemWrite(t, "a", 1, 2, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{})))
+	s.wantWrites("L", itemWrite(t, "a", 1, 2, "", claimsWrite(t, "1", "r1", "", noClaim, noClaim)))
 	s.wantClaims("1", "r2: a=A [b=B]")
 }

@@ -151,18 +151,16 @@ func checkKeysAreDistinct(t *testing.T, s Store, target view.Target, typed bool)
 	if typed {
 		keys = []string{`{"N":"1"}`, `{"N":"-1"}`, `{"N":"10"}`}
 	}
-	var want []string
 	for i, k := range keys {
 		m := putRow(t, "p", "", 1, fmt.Sprint(i))
 		m.SK = parseValue(t, k)
 		apply(t, s, target, m)
-		want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s,"text":{"S":"%d"}}`, k, i))
 	}
 	again := putRow(t, "p", "", 2, "3")
 	again.SK = parseValue(t, `{"N":"1.0"}`)
 	apply(t, s, target, again)
 	got := readRows(t, s, target.Table, view.Query{})
-	if len(got) != len(want) {
+	if len(got) != len(keys) {
 		t.Errorf("three keys, one of them written as 1 and as 1.0, are %d rows: %v", len(got), got)
 	}
 }

@@ -27,7 +27,7 @@ func (a *testAggregate) sink(store view.GroupStore) (*view.Aggregate, error) {
 		Name: a.name, Pipeline: "test", Table: "groups", ForEach: a.forEach, Values: a.values, Shards: a.shards, Store: store,
 	}
 	var err error
-	if o.PK, o.SK, o.When, err = a.row(template.Options{Each: a.forEach != ""}); err != nil {
+	if o.PK, o.SK, o.When, err = a.rowOptions(template.Options{Each: a.forEach != ""}); err != nil {
 		return nil, err
 	}
 	return view.NewAggregate(o)

@@ -49,8 +49,8 @@ type rowShape struct {
 	flawKey int
 }
 
-// row returns the key attributes of the rows, and the condition for the items, for the options of a sink.
-func (s *rowShape) row(o template.Options) (pk, sk view.Attribute, when pipeline.ItemCondition, err error) {
+// rowOptions returns the key attributes of the rows, and the condition for the items, for the options of a sink.
+func (s *rowShape) rowOptions(o template.Options) (pk, sk view.Attribute, when pipeline.ItemCondition, err error) {
 	var key [2]view.Attribute // the second one is zero if the row has one key attribute
 	for i, name := range s.key {
 		parsed, err := template.Parse(s.templates[i], o)
@@ -83,7 +83,7 @@ func (v *testView) sink(store view.Store) (*view.Sink, error) {
 		Collision: v.collision, InPlace: v.inPlace}
 	var err error
 	each := v.forEach != nil
-	if o.PK, o.SK, o.When, err = v.row(template.Options{Shard: true, Each: each, Identity: each}); err != nil {
+	if o.PK, o.SK, o.When, err = v.rowOptions(template.Options{Shard: true, Each: each, Identity: each}); err != nil {
 		return nil, err
 	}
 	o.ForEach = v.forEach
@@ -231,7 +231,8 @@ func addAttribute(row sinktest.Item, name string, a sinktest.Attr) {
 func keyOf(it sinktest.Item, names ...string) string {
 	var parts []string
 	for _, name := range names {
-		switch a := it[name]; {
+		a := it[name]
+		switch {
 		case a["S"] != nil:
 			parts = append(parts, escape(it.Text(name)))
 		case a["N"] != nil:
