@@ -145,8 +145,9 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 // new position may skip records.
 func (e *leaseEdit) setPosition(to resetPosition, now time.Time) error {
 	l := e.Old
+	// unread has all unread records of the shard. Each position that skips some of them sets where it ends.
 	unread := record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time,
-		Found: now.UTC()} // all that was not read; its end follows
+		Found: now.UTC()}
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	if to.Sequence == "" {
 		e.Next.First = "" // after a reset, the loss of the first record is not a gap

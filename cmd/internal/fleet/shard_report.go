@@ -26,7 +26,8 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 		s.Name = cmp.Or(owner.Name, owner.ID)
 	}
 	s.State, s.StopReason = obs.shardState(t, n)
-	s.AfterStream = s.State == Waiting && t.unfinishedParent(n) == nil
+	waitsForParent := t.unfinishedParent(n) != nil
+	s.AfterStream = s.State == Waiting && !waitsForParent
 
 	switch s.State {
 	case Reading:

@@ -190,7 +190,7 @@ func (q viewQuery) readRows(ctx context.Context, t viewTable) (iter.Seq2[view.Ro
 	if err != nil {
 		return nil, partition, err
 	}
-	if len(keys) > 1 || t.SK != "" {
+	if len(keys) > 1 || t.SK != "" { // otherwise the partition is one row, and needs no cursor
 		partition.Keys = keys
 	}
 	if len(keys) == 1 && q.after == "" {
