@@ -17,8 +17,8 @@ func (s *Source) page(b *block) *pipeline.Page {
 		Position:  b.next.encode(),
 		Page:      record.Page{Bytes: len(b.bytes)},
 		Decode: func() (*record.Page, error) {
-			b, p := b.decode(decoder)
-			if err := s.streams.check(p, b.location); err != nil {
+			decoded, p := b.decode(decoder)
+			if err := s.streams.check(p, decoded.location); err != nil {
 				return &record.Page{}, err
 			}
 			return p, nil
@@ -60,10 +60,11 @@ func (b *block) toRecordArray() *block {
 		buf: b.bytes, maxRecord: maxRecordBytes, offset: b.offset, line: b.line, eof: true, cutErr: errLineCut,
 	}}
 	records := &block{file: b.file}
+	added := 0 // number of faults for which records has a placeholder
 	for {
-		knownFaults := len(d.faults)
 		r, err := d.next()
-		for _, f := range d.faults[knownFaults:] { // add writes a placeholder for each, and locate finds its error
+		for ; added < len(d.faults); added++ { // locate finds the error of a placeholder
+			f := d.faults[added]
 			records.add(savedRecord{offset: f.offset, line: f.line, broken: f})
 		}
 		if err != nil { // io.EOF, because the lines are in memory

@@ -30,32 +30,46 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 		return savedRecord{}, false, d.w.err
 	}
 	if end == len(d.w.buf) {
-		if bytes.HasSuffix(d.w.buf, []byte{0}) {
-			cause = inputs.ErrZeros
-		}
-		if d.w.err == nil && errors.Is(cause, inputs.ErrCut) {
-			d.w.err = cause
-		}
+		cause = d.causeAtEnd(cause)
 		end = len(bytes.TrimRight(d.w.buf, " \t\r\n")) // report the last byte that is not white space
 	}
 	text := d.w.consume(end)
 	d.resume(hasRecord, indent)
-	if d.w.err != nil && errors.Is(cause, d.w.err) {
-		return savedRecord{}, false, nil // endInput reports it
+	endInputReports := d.w.err != nil && errors.Is(cause, d.w.err)
+	if endInputReports {
+		return savedRecord{}, false, nil
 	}
 	unread := d.w.offset - r.offset
+	if err := d.lossError(text, unread, cause); err != nil {
+		d.faults = append(d.faults, &fault{offset: r.offset, line: r.line, err: err, unread: unread})
+		return savedRecord{}, false, nil
+	}
+	return d.brokenRecord(r, text, failedAt, cause, unread), true, nil
+}
+
+// causeAtEnd returns the cause of broken text that reaches the end of the file. If the file is cut off, it notes that as
+// the error of the file.
+func (d *documents) causeAtEnd(cause error) error {
+	if bytes.HasSuffix(d.w.buf, []byte{0}) {
+		cause = inputs.ErrZeros
+	}
+	if d.w.err == nil && errors.Is(cause, inputs.ErrCut) {
+		d.w.err = cause
+	}
+	return cause
+}
+
+// lossError returns the error of broken text that cannot become a record: it has a hole, or is too large. It returns nil
+// for other text. unread is the number of bytes that were skipped; text has the last of them.
+func (d *documents) lossError(text []byte, unread int64, cause error) error {
 	isTooLarge := int64(len(text)) < unread || len(text) > d.w.maxRecord/8
-	var whyLost error
 	switch {
 	case inputs.HoleIndex(text) >= 0:
-		whyLost = fmt.Errorf("up to line %d nothing is read: %w", d.w.line, inputs.ErrZeros)
+		return fmt.Errorf("up to line %d nothing is read: %w", d.w.line, inputs.ErrZeros)
 	case isTooLarge:
-		whyLost = fmt.Errorf("%w; up to line %d nothing is read: fix it, and replay the file again", cause, d.w.line)
-	default:
-		return d.brokenRecord(r, text, failedAt, cause, unread), true, nil
+		return fmt.Errorf("%w; up to line %d nothing is read: fix it, and replay the file again", cause, d.w.line)
 	}
-	d.faults = append(d.faults, &fault{offset: r.offset, line: r.line, err: whyLost, unread: unread})
-	return savedRecord{}, false, nil
+	return nil
 }
 
 // brokenRecord returns a record whose text is broken at the index failedAt. unread is the number of its bytes.
@@ -119,10 +133,11 @@ func (d *documents) findResume(indent int) (end int, hasRecord bool) {
 		case c == '\n':
 			inOwnLine = false
 			text, textIndent := d.skipIndent(i + 1)
-			switch {
-			case text == len(d.w.buf):
+			if text == len(d.w.buf) {
 				return text, false
-			case textIndent == indent && !d.continuesValue(text):
+			}
+			resumes := textIndent == indent && !d.continuesValue(text)
+			if resumes {
 				return text, d.beginsRecord(text)
 			}
 			i = text
@@ -175,7 +190,7 @@ func (d *documents) recordAt(i int) (next int, hasRecord bool) {
 		return i, true
 	}
 	switch d.classify(i, end) {
-	case isRecord:
+	case wholeRecord:
 		return i, true
 	case containsRecords:
 		return i + 1, false
@@ -191,31 +206,41 @@ func (d *documents) startsWithRecord() bool {
 	return err == nil && d.beginsRecord(i)
 }
 
-// guessNesting guesses nesting, because the broken text before may have hidden brackets. It guesses from the next
-// record or event, and from the byte after that. If the next record is broken too, guessNesting does not change
-// nesting, and returns false.
+// guessNesting guesses nesting, because the broken text before may have hidden brackets. If the next record is broken
+// too, guessNesting does not change nesting, and returns false.
 func (d *documents) guessNesting() (ok bool) {
 	d.expect = wantAnother
 	end, isEvent, err := d.scanObject(0)
 	if err != nil {
 		return false
 	}
-	guess := d.nesting
+	guess := d.nestingOf(end, isEvent)
+	if guess == d.nesting {
+		return true
+	}
+	if d.nesting == betweenDocuments { // an array begins
+		d.number = 0
+	}
+	d.nesting, d.uncertain = guess, true
+	return true
+}
+
+// nestingOf returns the likely nesting of the next record or event, as scanObject found it. If nothing contradicts the
+// present nesting, it returns that.
+func (d *documents) nestingOf(end int, isEvent bool) nesting {
 	switch {
 	case isEvent && d.nesting == inArrayOfEvent:
-		guess = inArray
+		return inArray
 	case isEvent && d.nesting == inEvent:
-		guess = betweenDocuments
+		return betweenDocuments
 	case isEvent:
+		return d.nesting
 	case !d.arrayContinues(end):
-		guess = betweenDocuments
+		return betweenDocuments
 	case d.nesting == betweenDocuments:
-		guess, d.number = inArray, 0
+		return inArray
 	}
-	if guess != d.nesting {
-		d.nesting, d.uncertain = guess, true
-	}
-	return true
+	return d.nesting
 }
 
 // arrayContinues reports whether the text from i on begins like the rest of an array.

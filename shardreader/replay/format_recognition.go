@@ -43,12 +43,7 @@ func (f *file) checkFormat() error {
 	case !hasText:
 		return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, inputs.ErrEmpty)}
 	}
-	f.w.fillTo(headBytes)
-	err := foreignError(f.w.buf)
-	for n := 2 * headBytes; err != nil && !f.w.eof && n <= maxHead; n *= 2 { // other text may come before the first record
-		f.w.fillTo(n)
-		err = foreignError(f.w.buf)
-	}
+	err := f.searchHead()
 	if err == nil {
 		return nil
 	}
@@ -58,6 +53,18 @@ func (f *file) checkFormat() error {
 		err = errCut
 	}
 	return &fault{offset: f.w.offset, line: f.w.line, err: cmp.Or(f.w.err, err)}
+}
+
+// searchHead returns nil if the start of the file may be saved records. Otherwise it returns the error of foreignError.
+// It searches in more and more text, because other text may come before the first record.
+func (f *file) searchHead() error {
+	for n := headBytes; ; n *= 2 {
+		f.w.fillTo(n)
+		err := foreignError(f.w.buf)
+		if err == nil || f.w.eof || n == maxHead {
+			return err
+		}
+	}
 }
 
 // foreignError returns nil if head may be the start of saved records. Otherwise it returns an error that describes

@@ -116,11 +116,8 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 		d.nesting, d.expect, d.number = inArray, wantFirst, 0
 		return savedRecord{}, false, nil
 	case c == '{':
-		if isCommaMissing := nested && d.expect == wantComma; isCommaMissing {
-			isReadable := d.guessNesting() // may change d.nesting
-			if isReadable {
-				d.addFault(errNoComma)
-			}
+		if nested && d.expect == wantComma && d.guessNesting() { // a comma is missing, or the end of the array
+			d.addFault(errNoComma)
 		}
 		return d.readObject()
 	case nested && d.expect == wantComma:
@@ -144,6 +141,7 @@ func (d *documents) readValue() (r savedRecord, found bool, err error) {
 	if d.isUnclosed(0) {
 		return savedRecord{}, false, d.openError()
 	}
+	d.valueStart = 0
 	end, err := d.scanValue(0)
 	if err == nil {
 		err = d.checkClosed(end)
@@ -261,7 +259,6 @@ func (d *documents) skipRestOfEvent(outer nesting) error {
 			return nil
 		}
 		end, isRecords, err := d.scanMember()
-		isCutOff := d.failedAt == len(d.w.buf) // the input ends inside the member
 		switch {
 		case isRecords:
 			d.w.consume(end)
@@ -269,8 +266,8 @@ func (d *documents) skipRestOfEvent(outer nesting) error {
 			return nil
 		case err == nil:
 			d.w.consume(end)
-		case isCutOff:
-			d.w.consume(d.failedAt) // endInput reports it
+		case d.failedAt == len(d.w.buf): // the input ends inside the member: endInput reports it
+			d.w.consume(d.failedAt)
 			return nil
 		default:
 			d.nesting, d.expect, d.uncertain = outer, wantAny, true

@@ -72,9 +72,6 @@ func (d *documents) scanMember() (end int, isRecords bool, err error) {
 
 // scanValue scans the value at i, and returns the index after it.
 func (d *documents) scanValue(i int) (int, error) {
-	if i == 0 {
-		d.valueStart = 0
-	}
 	for {
 		end, st := d.scan.scanValue(d.w.buf, i)
 		// A number at the end of the buffer may have more digits in the file.

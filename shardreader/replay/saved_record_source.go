@@ -120,23 +120,21 @@ func (s *Source) skipTo(p pipeline.Position) error {
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	s.readCtx = ctx
 	for ctx.Err() == nil {
-		switch {
-		case s.file == nil && len(s.inputs) == 0:
-			return nil, s.endError()
-		case s.file == nil:
+		if s.file == nil {
+			if len(s.inputs) == 0 {
+				return nil, s.endError()
+			}
 			s.openNext()
 			continue
 		}
 		b, err := s.file.next()
-		if ctx.Err() != nil && errors.Is(err, errInterrupted) {
+		switch {
+		case err == nil:
+			return s.page(b), nil
+		case ctx.Err() != nil && errors.Is(err, errInterrupted):
 			return nil, context.Cause(ctx)
 		}
-		if err != nil {
-			s.endFile(err)
-		}
-		if b != nil {
-			return s.page(b), nil
-		}
+		s.endFile(err)
 	}
 	return nil, context.Cause(ctx)
 }

@@ -62,7 +62,7 @@ type content uint8
 
 const (
 	noRecords       content = iota
-	isRecord                // it is a whole record or event itself
+	wholeRecord             // it is a whole record or event itself
 	containsRecords         // it is not a record or event, but contains records or events
 )
 
@@ -96,8 +96,9 @@ func (d *documents) classify(i, end int) content {
 			if len(open) == 0 {
 				return d.classifyOutermost(closed, containers)
 			}
-			outer := &open[len(open)-1]
-			outer.hasRecord = outer.hasRecord || closed.hasRecord || closed.isRecord
+			if closed.isRecord || closed.hasRecord {
+				open[len(open)-1].hasRecord = true
+			}
 			if closed.hasRecord && !closed.isRecord {
 				containers = append(containers, closed.index)
 			}
@@ -122,7 +123,7 @@ func (d *documents) classify(i, end int) content {
 // classifyOutermost ends classify at the end of the outermost bracket.
 func (d *documents) classifyOutermost(outermost bracket, containers []int) content {
 	if outermost.isRecord {
-		return isRecord
+		return wholeRecord
 	}
 	d.addUnclosed(containers...)
 	if outermost.hasRecord {
