@@ -179,10 +179,9 @@ func (p *part) isWanted() bool { return p.claim == nil && !p.stale && p.err == n
 
 // isFree reports whether no other process reads the part.
 func (s *Source) isFree(p *part) bool {
-	hasOwner := p.stored.Owner != ""
 	isOwn := p.stored.Owner == s.options.Owner // without a claim, if the answer of an earlier write was lost
-	isSilent := time.Since(p.counterSince) >= s.options.ClaimTime
-	return !hasOwner || isOwn || isSilent || s.options.Alone // then the owner is a process that has ended
+	ownerHasEnded := s.options.Alone || time.Since(p.counterSince) >= s.options.ClaimTime
+	return p.stored.Owner == "" || isOwn || ownerHasEnded
 }
 
 // list reads the stored parts, and updates the parts of this process from them.

@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -42,10 +41,10 @@ func (n *ItemSelection) Expression() Expression {
 	w := &expressionWriter{expression: Expression{Names: map[string]string{}, Values: map[string]item.Value{}},
 		names: map[string]string{}}
 	if n.keyPrefix != nil {
-		w.add(func() string { return w.keyStarts(n.key, n.prefix) })
+		w.add(func(w *expressionWriter) string { return w.keyStarts(n.key, n.prefix) })
 	}
 	for _, p := range parts {
-		w.add(func() string { return w.clause(p, false) })
+		w.add(func(w *expressionWriter) string { return w.clause(p, isTrue) })
 	}
 	if w.expression.Text == "" {
 		return Expression{}
@@ -70,53 +69,61 @@ type expressionWriter struct {
 }
 
 // add adds a part that must be true. It leaves the part out if the expression would be larger than DynamoDB allows.
-func (w *expressionWriter) add(part func() string) {
-	longer := w.attempt(func() string {
-		text := part()
-		if text != "" && w.expression.Text != "" {
-			w.operators++
-			text = w.expression.Text + " AND " + text
-		}
-		if len(text) > maxExpression || w.operators > maxOperators {
-			return ""
-		}
-		return text
-	})
-	w.expression.Text = cmp.Or(longer, w.expression.Text)
+func (w *expressionWriter) add(part func(w *expressionWriter) string) {
+	longer := w.clone() // w must keep no placeholder of a part that is left out: DynamoDB refuses unused placeholders
+	text := part(longer)
+	if text == "" {
+		return
+	}
+	if w.expression.Text != "" {
+		longer.operators++
+		text = w.expression.Text + " AND " + text
+	}
+	if len(text) > maxExpression || longer.operators > maxOperators {
+		return
+	}
+	longer.expression.Text = text
+	*w = *longer
 }
 
-// attempt returns the text of a part. If the text is "", it removes the placeholders of the part, because DynamoDB
-// refuses unused placeholders.
-func (w *expressionWriter) attempt(part func() string) string {
-	saved := *w
-	saved.expression.Names, saved.expression.Values, saved.names = maps.Clone(w.expression.Names),
-		maps.Clone(w.expression.Values), maps.Clone(w.names)
-	text := part()
-	if text == "" {
-		*w = saved
+// clone returns a copy of w that has maps of its own.
+func (w *expressionWriter) clone() *expressionWriter {
+	e := Expression{Text: w.expression.Text, Names: maps.Clone(w.expression.Names), Values: maps.Clone(w.expression.Values)}
+	return &expressionWriter{expression: e, names: maps.Clone(w.names), operators: w.operators}
+}
+
+// wanted is the result of a clause for which a text must be true.
+type wanted bool
+
+const (
+	isTrue  wanted = true
+	isFalse wanted = false
+)
+
+// clause returns a text that is true for each item for which c has the wanted result or fails. If there is no such text,
+// it returns "" and adds no placeholders.
+func (w *expressionWriter) clause(c expr.Clause, want wanted) string {
+	longer := w.clone()
+	text := longer.write(c, want)
+	if text != "" {
+		*w = *longer
 	}
 	return text
 }
 
-// clause returns a text that is true for each item for which c is true or fails. If opposite is set, the text is true
-// for each item for which c is false or fails.
-func (w *expressionWriter) clause(c expr.Clause, opposite bool) string {
-	return w.attempt(func() string { return w.write(c, opposite) })
-}
-
-func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
+func (w *expressionWriter) write(c expr.Clause, want wanted) string {
 	switch c.Kind {
 	case expr.AllOf, expr.AnyOf:
-		return w.joinParts(c, opposite)
+		return w.joinParts(c, want)
 	case expr.NotOf:
-		return w.clause(c.Parts[0], !opposite)
+		return w.clause(c.Parts[0], !want)
 	case expr.TextIn:
-		return w.textIn(c, opposite)
+		return w.textIn(c, want)
 	case expr.TextStarts:
-		return w.textStarts(c, opposite)
+		return w.textStarts(c, want)
 	case expr.FlagIs:
 		text := w.comparison("%s = %s", w.name(c.Attribute), w.placeholder(item.BoolValue(c.Flag)))
-		if opposite {
+		if want == isFalse {
 			text = w.negate(c.Attribute, text)
 		}
 		return text
@@ -125,12 +132,12 @@ func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 }
 
 // joinParts returns the text of an AllOf or an AnyOf. In CEL a part that decides the result does so even if another
-// part fails.
-func (w *expressionWriter) joinParts(c expr.Clause, opposite bool) string {
-	isAnd := (c.Kind == expr.AllOf) != opposite // the opposite of an AND is an OR of the opposites
+// part fails. An AllOf is false if one of its parts is, so its text is then an OR.
+func (w *expressionWriter) joinParts(c expr.Clause, want wanted) string {
+	isAnd := c.Kind == expr.AllOf && want == isTrue || c.Kind == expr.AnyOf && want == isFalse
 	var texts []string
 	for _, p := range c.Parts {
-		text := w.clause(p, opposite)
+		text := w.clause(p, want)
 		if text == "" && !isAnd {
 			return ""
 		}
@@ -151,7 +158,7 @@ func (w *expressionWriter) joinParts(c expr.Clause, opposite bool) string {
 
 // textIn returns a text that compares an attribute with each of the texts. It returns "" if there are too many texts,
 // or if one is empty: DynamoDB cannot compare a key with an empty text.
-func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
+func (w *expressionWriter) textIn(c expr.Clause, want wanted) string {
 	if len(c.Texts) == 0 || len(c.Texts) > maxOperands {
 		return ""
 	}
@@ -164,7 +171,7 @@ func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 		values = append(values, w.placeholder(item.StringValue(s)))
 	}
 	text := w.comparison("%s IN (%s)", name, strings.Join(values, ", "))
-	if opposite {
+	if want == isFalse {
 		text = w.negate(c.Attribute, text)
 	}
 	return text
@@ -172,14 +179,14 @@ func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 
 // textStarts returns a text that compares an attribute with a prefix. The text is also true for a value that is not an
 // S. CEL's startsWith fails for such a value, so Match must get the item and report the failure.
-func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
+func (w *expressionWriter) textStarts(c expr.Clause, want wanted) string {
 	prefix := c.Texts[0]
 	if prefix == "" {
 		return ""
 	}
 	name := w.name(c.Attribute)
 	text := w.comparison("begins_with(%s, %s)", name, w.placeholder(item.StringValue(prefix)))
-	if opposite {
+	if want == isFalse {
 		return w.negate(c.Attribute, text)
 	}
 	w.operators += 4

@@ -127,7 +127,8 @@ func (n *ItemSelection) Match(c *record.Change) (bool, error) {
 			return false, err
 		}
 	}
-	if c.Op != record.Snapshot && !c.ViewType.HasOld() {
+	isChange := c.Op != record.Snapshot // a line of an incremental export
+	if isChange && !c.ViewType.HasOld() {
 		return true, nil
 	}
 	newMatches, err := n.matchImage(c.New)

@@ -36,9 +36,9 @@ func implies(a, b expr.Clause) bool {
 	impliesB := func(part expr.Clause) bool { return implies(part, b) }
 	switch {
 	case b.Kind == expr.AllOf:
-		return !slices.ContainsFunc(b.Parts, func(part expr.Clause) bool { return !aImplies(part) })
+		return all(b.Parts, aImplies)
 	case a.Kind == expr.AnyOf:
-		return !slices.ContainsFunc(a.Parts, func(part expr.Clause) bool { return !impliesB(part) })
+		return all(a.Parts, impliesB)
 	case a.Kind == expr.AllOf && slices.ContainsFunc(a.Parts, impliesB):
 		return true
 	case b.Kind == expr.AnyOf:
@@ -50,9 +50,14 @@ func implies(a, b expr.Clause) bool {
 	case a.Kind != expr.TextIn && a.Kind != expr.TextStarts:
 		return false
 	case b.Kind == expr.TextStarts:
-		return !slices.ContainsFunc(a.Texts, func(s string) bool { return !strings.HasPrefix(s, b.Texts[0]) })
+		return all(a.Texts, func(s string) bool { return strings.HasPrefix(s, b.Texts[0]) })
 	case a.Kind == expr.TextIn && b.Kind == expr.TextIn:
-		return !slices.ContainsFunc(a.Texts, func(s string) bool { return !slices.Contains(b.Texts, s) })
+		return all(a.Texts, func(s string) bool { return slices.Contains(b.Texts, s) })
 	}
 	return false
+}
+
+// all reports whether a condition holds for each element.
+func all[T any](elements []T, holds func(T) bool) bool {
+	return !slices.ContainsFunc(elements, func(e T) bool { return !holds(e) })
 }

@@ -80,25 +80,17 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 				s.location(root))
 		}
 		folder := queue[searched]
-		var below []string
-		isComplete := false
-		err := s.list(ctx, folder, func(e entry) { // no slice of entries, because a folder can have millions
-			switch {
-			case e.folder:
-				below = append(below, path.Join(folder, e.base))
-			case e.base == summaryFile:
-				isComplete = true
-			case e.base == fileListFile || e.base == "_started":
-				started = folder
-			}
-		})
+		listed, err := listFolder(ctx, s, folder)
 		if err != nil {
 			return "", errs.Errorf("export: looking for an export in %s: %w", s.location(folder), err)
 		}
-		if isComplete {
+		if listed.isStarted {
+			started = folder
+		}
+		if listed.isComplete {
 			found = append(found, folder)
 		} else {
-			queue = append(queue, below...)
+			queue = append(queue, listed.subfolders...)
 		}
 	}
 	switch {
@@ -111,6 +103,27 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 			", which DynamoDB writes last: the export runs or has failed, or the copy of it is incomplete", s.location(started))
 	}
 	return "", errs.Errorf("export: there is no export in %s: no folder in it has a "+summaryFile, s.location(root))
+}
+
+// listedFolder has what findExport needs to know about a folder. A slice of all entries could have millions.
+type listedFolder struct {
+	subfolders []string
+	isStarted  bool // it has files that DynamoDB writes early in an export
+	isComplete bool // it has the file that DynamoDB writes last
+}
+
+func listFolder(ctx context.Context, s store, folder string) (listed listedFolder, err error) {
+	err = s.list(ctx, folder, func(e entry) {
+		switch {
+		case e.folder:
+			listed.subfolders = append(listed.subfolders, path.Join(folder, e.base))
+		case e.base == summaryFile:
+			listed.isComplete = true
+		case e.base == fileListFile || e.base == "_started":
+			listed.isStarted = true
+		}
+	})
+	return listed, err
 }
 
 // severalExports returns the error for several exports below root.

@@ -21,15 +21,7 @@ func (s *Snapshot) checkBlock(part *snapshot.Part, b lines.Block, page *record.P
 	if s.options.Sample {
 		return nil
 	}
-	lastLine := bytes.LastIndexByte(b.Bytes, '\n') + 1 // only the last line of a file can have no line end
-	brokenAt, err := lastLine, inputs.CheckEnd(b.Bytes[lastLine:])
-	switch hole := inputs.HoleIndex(b.Bytes); {
-	case hole >= 0:
-		brokenAt, err = hole, inputs.ErrZeros
-	case bytes.IndexByte(b.Bytes[lastLine:], 0) >= 0:
-		err = inputs.ErrZeros
-	}
-	if err != nil {
+	if brokenAt, err := findDamage(b.Bytes); err != nil {
 		return fmt.Errorf("%s:%d: %w", part.ID, b.Line+int64(bytes.Count(b.Bytes[:brokenAt], []byte{'\n'})), err)
 	}
 	if !s.options.RefuseUndecodable || len(page.Errors) == 0 {
@@ -37,6 +29,19 @@ func (s *Snapshot) checkBlock(part *snapshot.Part, b lines.Block, page *record.P
 	}
 	return errs.Errorf("%w: a line that cannot be decoded would block the backfill: correct it, and repeat the command",
 		page.Errors[0])
+}
+
+// findDamage returns an error if the text of a block has a hole or is cut off, and the index at which the hole or the
+// last line begins.
+func findDamage(text []byte) (brokenAt int, err error) {
+	if hole := inputs.HoleIndex(text); hole >= 0 {
+		return hole, inputs.ErrZeros
+	}
+	lastLine := bytes.LastIndexByte(text, '\n') + 1 // only the last line of a file can have no line end
+	if bytes.IndexByte(text[lastLine:], 0) >= 0 {
+		return lastLine, inputs.ErrZeros
+	}
+	return lastLine, inputs.CheckEnd(text[lastLine:])
 }
 
 // checkFormat returns an error if the first line of a file is not an item. Without this check, each line of a file of

@@ -285,11 +285,12 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 	b, err := r.lines.Next()
 	want := r.version().lines
-	hasOtherEnd := pipeline.IsEnd(err) && want >= 0 && r.items != want || errors.Is(err, lines.ErrShort)
+	hasOtherCount := pipeline.IsEnd(err) && want >= 0 && r.items != want
+	isCutSample := r.snapshot.options.Sample && errors.Is(err, inputs.ErrCut)
 	switch {
-	case hasOtherEnd:
+	case hasOtherCount, errors.Is(err, lines.ErrShort):
 		return nil, r.changedError()
-	case pipeline.IsEnd(err), r.snapshot.options.Sample && errors.Is(err, inputs.ErrCut):
+	case pipeline.IsEnd(err), isCutSample:
 		return nil, cmp.Or(r.checkUnchanged(), io.EOF)
 	case err != nil:
 		return nil, cmp.Or(r.checkUnchanged(), fmt.Errorf("%s: %w", r.file, err))

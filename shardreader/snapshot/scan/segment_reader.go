@@ -48,7 +48,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.toPage(page)
+	return r.advance(page)
 }
 
 // Close does nothing.
@@ -117,8 +117,8 @@ func (s *Scan) onRetry(err error, wait time.Duration) {
 	s.options.OnRetry(err, wait)
 }
 
-// toPage returns the page of an answer, and moves the start of the next request to the end of the page.
-func (r *reader) toPage(p record.ScanPage) (*pipeline.Page, error) {
+// advance moves the reader to the end of an answer, and returns the page of the answer.
+func (r *reader) advance(p record.ScanPage) (*pipeline.Page, error) {
 	page := &pipeline.Page{
 		Position: endPosition,
 		Page:     record.Page{Bytes: p.Page.Bytes},

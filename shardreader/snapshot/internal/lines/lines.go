@@ -79,12 +79,13 @@ func (r *Reader) fill() (buf []byte, end int, err error) {
 			}
 			buf = append(make([]byte, 0, 2*cap(buf)), buf...)
 		}
+		before := len(buf)
 		var n int
-		n, r.err = r.r.Read(buf[len(buf):cap(buf)])
-		if i := bytes.LastIndexByte(buf[len(buf):len(buf)+n], '\n'); i >= 0 {
-			end = len(buf) + i + 1
+		n, r.err = r.r.Read(buf[before:cap(buf)])
+		buf = buf[:before+n]
+		if i := bytes.LastIndexByte(buf[before:], '\n'); i >= 0 {
+			end = before + i + 1
 		}
-		buf = buf[:len(buf)+n]
 	}
 	return buf, end, nil
 }
