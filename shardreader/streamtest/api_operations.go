@@ -15,12 +15,15 @@ import (
 func (s *Server) listStreams(table, after string, limit int) (shardreader.StreamPage, *failure) {
 	var page shardreader.StreamPage
 	s.dropExpired()
-	skip := after != ""
-	for _, st := range s.streams {
-		if skip {
-			skip = st.ref.ARN != after
-			continue
+	rest := s.streams
+	if after != "" {
+		i := slices.IndexFunc(rest, func(st *Stream) bool { return st.ref.ARN == after })
+		if i < 0 {
+			return page, nil
 		}
+		rest = rest[i+1:]
+	}
+	for _, st := range rest {
 		if table != "" && st.ref.Table != table {
 			continue
 		}
@@ -57,9 +60,9 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 	now := s.options.Now()
 	for _, sh := range listed {
 		// Ids are ordered by time, so the id of a removed shard still has a position.
-		isBefore := q.After != "" && direction*strings.Compare(sh.id, q.After) <= 0
-		listing, ok := sh.listing(&s.options, now)
-		if isBefore || !ok {
+		isOfEarlierPage := q.After != "" && direction*strings.Compare(sh.id, q.After) <= 0
+		listing, isListed := sh.listing(&s.options, now)
+		if isOfEarlierPage || !isListed {
 			continue
 		}
 		if len(d.Shards) == limit {
@@ -90,8 +93,9 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	if f != nil {
 		return "", f
 	}
-	isBelow = s.options.RefuseBelow && (isBelow || len(sh.records) == 0)
-	it := iterator{stream: at.StreamARN, shard: at.Shard, index: index, isBelow: isBelow, created: s.options.Now()}
+	mayBeBelow := isBelow || len(sh.records) == 0
+	it := iterator{stream: at.StreamARN, shard: at.Shard, index: index, created: s.options.Now(),
+		isBelow: s.options.RefuseBelow && mayBeBelow}
 	return it.String(), nil
 }
 
@@ -132,18 +136,16 @@ func (s *Server) indexOfSequence(sh *shard, at shardreader.ShardPosition) (index
 			"One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s", at.Shard)
 	}
 	isAfter := at.Type == shardreader.AfterSequence
-	if len(sh.records) > 0 {
-		first := sh.records[0].number
-		isBelow = n < first && (!isAfter || n+1 < first)
+	lowest := n // lowest sequence number that is read
+	if isAfter {
+		lowest++
 	}
-	index = sh.indexFrom(n)
-	recordIndex := index // with StrictTrim, the record at this position must not be trimmed
-	if isAfter && index < len(sh.records) && sh.records[index].number == n {
-		index++
-	}
-	if index < sh.trimmedCount || s.options.StrictTrim && recordIndex < sh.trimmedCount {
+	index = sh.indexFrom(lowest)
+	isTrimmed := index < sh.trimmedCount || s.options.StrictTrim && sh.indexFrom(n) < sh.trimmedCount
+	if isTrimmed {
 		return 0, false, trimmed("the sequence number")
 	}
+	isBelow = len(sh.records) > 0 && lowest < sh.records[0].number
 	return index, isBelow, nil
 }
 
