@@ -130,14 +130,12 @@ func (s *Source) takePage(c *claimedPart) *pipeline.Page {
 		page.Decode = func() (*record.Page, error) {
 			decoded, err := decode()
 			if decoded != nil {
-				returned.items.Store(int64(decoded.Len()))
-				s.noteSelected(decoded)
+				s.countItems(decoded, returned)
 			}
 			return decoded, err
 		}
 	} else {
-		returned.items.Store(int64(page.Len()))
-		s.noteSelected(&page.Page)
+		s.countItems(&page.Page, returned)
 	}
 	c.pages = append(c.pages, returned)
 	page.Partition = c.name
@@ -147,6 +145,12 @@ func (s *Source) takePage(c *claimedPart) *pipeline.Page {
 		signal(s.wakeClaims)
 	}
 	return page
+}
+
+// countItems notes the items of a decoded page.
+func (s *Source) countItems(p *record.Page, of returnedPage) {
+	of.items.Store(int64(p.Len()))
+	s.noteSelected(p)
 }
 
 // isSettled reports whether no more work on a part follows: the part is done, or it has failed and all pages that were
