@@ -140,8 +140,11 @@ func (j *job) beginReading(ctx context.Context) (source, error) {
 // before that, and may have been killed in between. Then the births still have a floor that --prepare has set.
 func (j *job) hasBegun() bool {
 	hasFloor := func(b state.Birth) bool { return !b.Floor.IsZero() }
-	isArchiveUnbegun := len(j.o.archive) > 0 && slices.ContainsFunc(j.selection.births, hasFloor)
-	return j.selection.isStored() && !isArchiveUnbegun
+	isKilledArchive := len(j.o.archive) > 0 && slices.ContainsFunc(j.selection.births, hasFloor)
+	if isKilledArchive {
+		return false
+	}
+	return j.selection.isStored()
 }
 
 // refusals returns the reasons why the run is refused, as far as the flags, the file and the selection show them. An

@@ -80,7 +80,8 @@ func (j *job) beginBirth(b *state.Birth, waiting []string, floor time.Time, stre
 		b.Run = run
 	}
 	isOfOtherRun := b.Run != "" && b.Run != run
-	needsFloor := waited && (b.Stage == state.Waiting || b.Run == run) // of the run: its first floor was stored too late
+	isTooLate := b.Run == run // an earlier call has stored a floor, but too late
+	needsFloor := waited && (b.Stage == state.Waiting || isTooLate)
 	switch {
 	case len(j.o.archive) > 0 && !isOfOtherRun:
 		b.Floor = time.Time{} // also clears a floor that --prepare has set

@@ -124,7 +124,9 @@ func findOpenRuns(births []state.Birth, stored []state.Backfill, isOfFile func(s
 	for _, b := range births {
 		isBeingFilled := b.Stage != state.Live && b.Run != sinks.RebuildRun
 		waited := b.Stage == state.Waiting || isBeingFilled && !b.Floor.IsZero()
-		runs.isFirstStart = runs.isFirstStart && !waited
+		if waited {
+			runs.isFirstStart = false
+		}
 	}
 	for _, s := range stored {
 		runs.begun = append(runs.begun, s.Run)
@@ -232,14 +234,19 @@ func (s *selection) findRun(open *openRuns) error {
 	if s.isStored() {
 		return s.checkSinks(open)
 	}
-	isLeftOut := func(b state.Birth) bool { return slices.Contains(others, b.Run) && !slices.Contains(s.births, b) }
-	isWholeRun := len(others) == 1 && !slices.ContainsFunc(open.births, isLeftOut)
-	if isWholeRun && !slices.Contains(open.begun, others[0]) {
+	continuesRun := len(others) == 1 && s.hasAllOf(others[0], open.births) && !slices.Contains(open.begun, others[0])
+	if continuesRun {
 		s.runID = others[0]
 		return nil
 	}
 	s.runID, s.replaced = state.NewID(), others
 	return nil
+}
+
+// hasAllOf reports whether the selection has all sinks of a run. births are the births of all sinks.
+func (s *selection) hasAllOf(run string, births []state.Birth) bool {
+	isLeftOut := func(b state.Birth) bool { return b.Run == run && !slices.Contains(s.births, b) }
+	return !slices.ContainsFunc(births, isLeftOut)
 }
 
 // checkSinks returns an error unless the selection has the sinks of its stored run, and no others.
