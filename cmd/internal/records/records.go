@@ -151,7 +151,7 @@ func hasOnlyParquet(path string) bool {
 			return nil
 		}
 		hasOther = true
-		return fs.SkipAll
+		return fs.SkipAll // one other file decides
 	})
 	return hasParquet && !hasOther
 }
@@ -224,17 +224,15 @@ func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
 	for len(c.pending) > 0 {
 		page, err := c.pending[0].Read(ctx)
 		broken, isBroken := errors.AsType[*replay.BrokenError](err)
-		if !isBroken && !pipeline.IsEnd(err) {
+		hasEnded := isBroken || pipeline.IsEnd(err)
+		if !hasEnded {
 			return page, err
 		}
 		if isBroken {
 			c.broken = append(c.broken, broken.Files...)
 		}
-		if err := c.next(); err != nil {
+		if err := c.next(); err != nil || page != nil {
 			return page, err
-		}
-		if page != nil {
-			return page, nil
 		}
 	}
 	if len(c.broken) > 0 {

@@ -140,13 +140,15 @@ func (r *Reporting) decode(page *pipeline.Page) (*record.Page, error) {
 		return nil, err
 	}
 	refusal := r.report(decoded)
-	if refusal == nil && r.mixesStreams() {
-		refusal = &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
-	}
-	if err == nil && refusal != nil {
+	switch {
+	case err != nil: // it comes before a refusal
+		return decoded, err
+	case refusal != nil:
 		return &record.Page{}, refusal
+	case r.mixesStreams():
+		return &record.Page{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
 	}
-	return decoded, err
+	return decoded, nil
 }
 
 // mixesStreams reports whether some records of the input name their stream and others do not.
