@@ -50,7 +50,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	part.ended = page.End
 	for _, r := range recs {
 		if part.shard == nil {
-			part.shard, part.next = r.shard, -1
+			part.shard = r.shard
 			p.pipe.order = append(p.pipe.order, part)
 			w.checkParents(p, r.shard)
 			w.checkStream(p, r.shard)
@@ -67,17 +67,28 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	if len(recs) > 0 {
 		last := recs[len(recs)-1]
 		p.passes(last.shard)
-		// The position may also be that of a later record if the records up to it are exempt.
-		at := last.index
-		for at+1 < len(last.shard.records) && last.shard.records[at].seq != string(page.Position) && last.shard.records[at+1].exempt {
-			at++
-		}
-		if got := string(page.Position); got != last.shard.records[at].seq && !(page.End && got == "END") {
-			w.broken("a page's position is its last record's", "%s delivers %s up to #%d with position %s", p.id, part.name, last.index, got)
-		}
+		w.checkPosition(p, page, last)
 		w.checkStopped(p, last)
 	}
 	return part
+}
+
+// checkPosition checks that the position of a page is that of its last record, or of a later one if the records up to
+// that are exempt.
+func (w *world) checkPosition(p *process, page *pipeline.Page, last *streamRecord) {
+	got, rest := string(page.Position), last.shard.records[last.index:]
+	if page.End && got == "END" || rest[0].seq == got {
+		return
+	}
+	for _, r := range rest[1:] {
+		if !r.exempt {
+			break
+		}
+		if r.seq == got {
+			return
+		}
+	}
+	w.broken("a page's position is its last record's", "%s delivers %s up to #%d with position %s", p.id, page.Partition, last.index, got)
 }
 
 // count counts a delivered record.
@@ -99,15 +110,12 @@ func (w *world) count(r *streamRecord) {
 
 // checkNext checks that the records of a partition come once and in order, and that no needed record is omitted.
 func (w *world) checkNext(p *process, part *partition, r *streamRecord) {
-	from := part.next
-	if from < 0 {
-		from = 0
-	} else if r.index < from {
-		w.broken("a partition's records come in order, once", "%s delivers %v #%d of %s behind #%d", p.id, r.shard, r.index, part.name, from-1)
+	if r.index < part.next {
+		w.broken("a partition's records come in order, once", "%s delivers %v #%d of %s behind #%d", p.id, r.shard, r.index, part.name, part.next-1)
 		return
 	}
 	w.advance(r.shard)
-	for i := max(from, r.shard.fine); i < r.index; i++ {
+	for i := max(part.next, r.shard.fine); i < r.index; i++ {
 		if o := r.shard.records[i]; !o.fine() {
 			w.broken("no record is left out", "%s delivers %v #%d, and #%d was not delivered before it (%s)", p.id, r.shard, r.index, i, o.state())
 			return
@@ -152,7 +160,8 @@ func (w *world) checkStopped(p *process, last *streamRecord) {
 		return
 	}
 	for s := last.shard; s != nil; s = s.parent {
-		if s.stopped && (s != last.shard || record.CompareSequence(last.seq, s.stopAfter) > 0) {
+		isAfterGap := s != last.shard || record.CompareSequence(last.seq, s.stopAfter) > 0
+		if s.stopped && isAfterGap {
 			w.broken("a gap stops its shard", "%s delivers %v #%d behind the gap of %v", p.id, last.shard, last.index, s)
 		}
 	}

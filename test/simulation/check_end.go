@@ -42,7 +42,8 @@ func (w *world) checkEnd(p *process, s *shard, asked time.Duration, stopped map[
 		if r.at >= asked {
 			break
 		}
-		if r.exempt || r.noted || s.row.covers(r) || !s.row.there && r.durable == r.routes || w.given(s) && len(stopped) > 0 {
+		needsNoCheckpoint := r.exempt || r.noted || !s.row.there && r.durable == r.routes
+		if needsNoCheckpoint || s.row.covers(r) || len(stopped) > 0 && w.given(s) {
 			continue
 		}
 		w.broken("the end is where all is read", "%s says that all before %s is read and checkpointed, and %v #%d of %s is not (%s, its lease at %v)",

@@ -34,8 +34,9 @@ func (p *process) met(about string, e coordinator.Event) {
 	case coordinator.GetRecordsResult:
 		err = e.Err
 	case coordinator.WriteResult:
-		if of, ok := strings.CutPrefix(about, "gap, read "); ok && e.Err != nil {
-			if k := p.gaps[strings.Fields(of)[0]]; k != nil {
+		if of, isNote := strings.CutPrefix(about, "gap, read "); isNote && e.Err != nil {
+			shard := strings.Fields(of)[0]
+			if k := p.gaps[shard]; k != nil {
 				k.since = p.w.now
 			}
 		}
@@ -48,8 +49,9 @@ func (p *process) met(about string, e coordinator.Event) {
 	if about != p.reading(s.id) || s.row.owner != p.id || p.drained[s.id] || s.row.stopped != "" {
 		return // it no longer reads the shard, or the gap was reported
 	}
-	old := w.now-s.made >= w.plan.Shape.Retention
-	if s.row.checkpoint.Kind == leases.Sequence || old && s.row.first != "" && w.plan.Shape.Start == FromOldest {
+	isOld := w.now-s.made >= w.plan.Shape.Retention
+	isReadFromStart := s.row.first != "" && w.plan.Shape.Start == FromOldest
+	if s.row.checkpoint.Kind == leases.Sequence || isOld && isReadFromStart {
 		w.knows(p, s)
 	}
 }

@@ -51,8 +51,11 @@ func (w *world) begun(s *shard, l leases.Lease) {
 			continue
 		}
 		// This includes the records of shards that exist and are not listed yet.
+		isAncestor, beginsAtLatest := a.before(s), l.Checkpoint.Kind == leases.Latest
 		for _, r := range a.records {
-			if l.Checkpoint.Kind == leases.Latest && (r.at < from+time.Second || a.before(s)) || r.trimmed && (a == s && l.First == "" || a.before(s)) {
+			isSkipped := beginsAtLatest && (isAncestor || r.at < from+time.Second)
+			isGone := r.trimmed && (isAncestor || a == s && l.First == "")
+			if isSkipped || isGone {
 				r.exempt = true
 			}
 		}
@@ -91,12 +94,12 @@ func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) 
 
 // checkSwapped checks a change of a lease against the rules.
 func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lease) {
-	if pos := progress(next.Checkpoint); pos < progress(was.checkpoint) ||
-		was.checkpoint.Kind == leases.Sequence && next.Checkpoint.Kind == leases.Sequence && record.CompareSequence(next.Checkpoint.Sequence, was.checkpoint.Sequence) < 0 {
+	if isBehind(next.Checkpoint, was.checkpoint) {
 		w.broken("checkpoints never fall", "%s moves %v from %v to %v", p.id, s, was.checkpoint, next.Checkpoint)
 		return
 	}
-	if (was.owner != next.Owner || was.checkpoint != next.Checkpoint) && next.Counter <= was.counter {
+	isChanged := was.owner != next.Owner || was.checkpoint != next.Checkpoint
+	if isChanged && next.Counter <= was.counter {
 		w.broken("a changed lease counts on", "%s changes %v and leaves its counter at %d", p.id, s, next.Counter)
 		return
 	}
@@ -126,6 +129,14 @@ func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lea
 // newest records, it may begin with a descendant of the shard.
 func everLeased(s *shard) bool { return s.leased || slices.ContainsFunc(s.children, everLeased) }
 
+// isBehind reports whether the checkpoint a is behind the checkpoint b.
+func isBehind(a, b leases.Checkpoint) bool {
+	if a.Kind == leases.Sequence && b.Kind == leases.Sequence {
+		return record.CompareSequence(a.Sequence, b.Sequence) < 0
+	}
+	return progress(a) < progress(b)
+}
+
 // progress orders the kinds of checkpoints.
 func progress(c leases.Checkpoint) int {
 	switch c.Kind {
@@ -147,8 +158,11 @@ func (w *world) checkTaking(p *process, old, next leases.Lease) {
 		return // it repeats a correct attempt
 	}
 	s.asked.by, s.asked.counter = p, old.Counter
+	lease := w.plan.Shape.Lease
 	for _, o := range w.procs {
-		if o.id == old.Owner && !o.dead && !o.left && w.now-o.beatAt < w.plan.Shape.Lease/2 && w.now-o.silent > 4*w.plan.Shape.Lease {
+		runs := o.id == old.Owner && !o.dead && !o.left
+		sendsHeartbeats := w.now-o.beatAt < lease/2 && w.now-o.silent > 4*lease
+		if runs && sendsHeartbeats {
 			w.broken("nobody takes the lease of one who lives", "%s is about to take %v from %s, which showed %v ago that it lives", p.id, s, o.id, w.now-o.beatAt)
 		}
 	}
@@ -200,15 +214,9 @@ func (w *world) noteGap(p *process, g record.Gap) {
 		w.knows(p, s).noted = true
 	}
 	w.tell("state", "%s notes a gap of %v: after %q before %q whole %v unknown %v", p.id, s, g.After, g.Before, g.Whole, g.UnknownExtent)
-	lost := false
 	refused := g.UnknownExtent && !g.Whole && s.row.there && progress(s.row.checkpoint) == 0 // at the shard's start
 	s.openGap = g.Before == "" && (!g.UnknownExtent || refused)
-	for _, r := range s.records {
-		if r.trimmed && (g.After == "" || record.CompareSequence(r.seq, g.After) > 0) && (g.Before == "" || record.CompareSequence(r.seq, g.Before) < 0) {
-			r.noted = true
-			lost = lost || r.lost
-		}
-	}
+	lost := s.noteTrimmed(g)
 	switch {
 	case g.UnknownExtent:
 		w.tally.UnknownGaps++
@@ -230,11 +238,25 @@ func (w *world) noteGap(p *process, g record.Gap) {
 		w.broken("a gap is where something was lost", "%s notes a gap of %v after %q before %q (whole: %v), and nothing in it was lost", p.id, s, g.After, g.Before, g.Whole)
 	}
 	if w.plan.Shape.OnGap == coordinator.Stop {
-		if !s.stopped || g.After == "" || s.stopAfter != "" && record.CompareSequence(g.After, s.stopAfter) < 0 {
+		isEarlier := g.After == "" || s.stopAfter != "" && record.CompareSequence(g.After, s.stopAfter) < 0
+		if !s.stopped || isEarlier {
 			s.stopAfter = g.After
 		}
 		s.stopped = true
 	}
+}
+
+// noteTrimmed notes that the trimmed records of a gap are in it. It reports whether one of them was lost.
+func (s *shard) noteTrimmed(g record.Gap) (lost bool) {
+	for _, r := range s.records {
+		isAfter := g.After == "" || record.CompareSequence(r.seq, g.After) > 0
+		isBefore := g.Before == "" || record.CompareSequence(r.seq, g.Before) < 0
+		if r.trimmed && isAfter && isBefore {
+			r.noted = true
+			lost = lost || r.lost
+		}
+	}
+	return lost
 }
 
 // noteBetween notes the gap between two streams. It contains the records that were written while the table had no

@@ -208,27 +208,30 @@ func (q *pipe) take(page *pipeline.Page) {
 		q.ledgers[k.sink].pending++
 	}
 	// The sink some waits for more records. The other sinks write at once.
+	linger := w.plan.Shape.Linger
 	for _, l := range lanes {
-		if d := w.plan.Shape.Linger; l.sink == some && d > 0 && !part.draining {
-			q.p.later(d, func() { q.start(l) })
-			continue
+		waits := l.sink == some && linger > 0 && !part.draining
+		if waits {
+			q.p.later(linger, func() { q.start(l) })
+		} else {
+			q.start(l)
 		}
-		q.start(l)
 	}
 	q.pause(part)
 }
 
-// pause tells the worker when a partition exceeds its share, and when it no longer does.
+// pause tells the worker when a partition exceeds its share, and when it is down to half of its share again.
 func (q *pipe) pause(part *partition) {
-	if part.revoked || part.paused == (part.open > share) || part.paused && part.open > share/2 {
+	begins, ends := !part.paused && part.open > share, part.paused && part.open <= share/2
+	if part.revoked || !begins && !ends {
 		return
 	}
-	part.paused = !part.paused
-	if part.paused {
+	paused := begins
+	part.paused = paused
+	if paused {
 		part.wasPaused = true
 		q.p.w.tally.Paused++
 	}
-	paused := part.paused
 	q.p.later(0, func() {
 		part.told = paused
 		q.p.step(coordinator.Paused{Partition: part.name, Paused: paused})

@@ -105,40 +105,42 @@ func (p *process) reserve(a coordinator.ReserveCall) {
 // read, the others a later state.
 func (p *process) readTable(a coordinator.ReadTable) {
 	w := p.w
-	var early leases.Snapshot
-	first := false
+	var early *leases.Snapshot // state at the beginning of the read; nil if the read shows one state
 	p.store(a.Call, "read table", func() coordinator.Event {
-		late := w.snapshot()
-		if first {
-			cut := w.rand.IntN(len(early.Leases) + 1)
-			var at string
-			if cut < len(early.Leases) {
-				at = early.Leases[cut].Shard
-			}
-			var mixed []leases.Lease
-			for _, l := range early.Leases {
-				if at == "" || l.Shard < at {
-					mixed = append(mixed, l)
-				}
-			}
-			for _, l := range late.Leases {
-				if at != "" && l.Shard >= at {
-					mixed = append(mixed, l)
-				}
-			}
-			late.Leases = mixed
-			if w.chance(0.5) {
-				late.Members = early.Members
-			}
-			if w.chance(0.5) {
-				late.BegunStreams = early.BegunStreams
-			}
+		read := w.snapshot()
+		if early != nil {
+			read = w.mixed(*early, read)
 		}
-		return coordinator.ReadTableResult{Call: a.Call, Snapshot: late}
+		return coordinator.ReadTableResult{Call: a.Call, Snapshot: read}
 	}, func(err error) coordinator.Event { return coordinator.ReadTableResult{Call: a.Call, Err: err} })
 	if w.chance(0.2) {
-		p.send(func() { early, first = w.snapshot(), true })
+		p.send(func() {
+			s := w.snapshot()
+			early = &s
+		})
 	}
+}
+
+// mixed returns a snapshot with the early state of the rows up to a random one, and the late state of the others.
+func (w *world) mixed(early, late leases.Snapshot) leases.Snapshot {
+	cut := w.rand.IntN(len(early.Leases) + 1)
+	read := late
+	read.Leases = append([]leases.Lease(nil), early.Leases[:cut]...)
+	if cut < len(early.Leases) {
+		firstLate := early.Leases[cut].Shard
+		for _, l := range late.Leases {
+			if l.Shard >= firstLate {
+				read.Leases = append(read.Leases, l)
+			}
+		}
+	}
+	if w.chance(0.5) {
+		read.Members = early.Members
+	}
+	if w.chance(0.5) {
+		read.BegunStreams = early.BegunStreams
+	}
+	return read
 }
 
 func (w *world) snapshot() leases.Snapshot {

@@ -79,7 +79,8 @@ func (w *world) given(s *shard) bool {
 // unstopped returns a breach if a shard stopped at a gap and its lease does not say so. Later readers need that note.
 func (w *world) unstopped() *Breach {
 	for _, s := range w.shards {
-		if s.stopped && s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && s.row.stopped == "" && (s.parent == nil || !w.given(s.parent)) {
+		mustSayIt := s.stopped && s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && (s.parent == nil || !w.given(s.parent))
+		if mustSayIt && s.row.stopped == "" {
 			return &Breach{Rule: "a stop is in the table", What: s.String() + " stopped at a gap, and its lease does not say so"}
 		}
 	}
@@ -124,18 +125,8 @@ func (w *world) lag() *Breach {
 		if w.given(s) || s.dropped || !s.leased && w.skipped(s) {
 			continue
 		}
-		switch {
-		case s.row.there && s.closed && s.row.checkpoint.Kind != leases.ShardEnd:
-			return &Breach{Rule: "lag reaches 0", What: s.String() + " has ended and its checkpoint is " + s.row.checkpoint.String()}
-		case s.row.there:
-		case !s.closed:
-			return &Breach{Rule: "lag reaches 0", What: s.String() + " is open and has no lease"}
-		}
-		if n := len(s.records); n > 0 && s.row.there && !s.row.covers(s.records[n-1]) && !s.records[n-1].exempt && !s.records[n-1].noted {
-			return &Breach{Rule: "lag reaches 0", What: s.String() + " has " + itoa(n) + " records and its checkpoint is " + s.row.checkpoint.String()}
-		}
-		if s.row.there && !s.closed && w.live(s.row.owner) == nil {
-			return &Breach{Rule: "lag reaches 0", What: s.String() + " is open and nobody who lives owns it"}
+		if what := w.lagOf(s); what != "" {
+			return &Breach{Rule: "lag reaches 0", What: s.String() + what}
 		}
 	}
 	for _, sl := range w.slots {
@@ -154,6 +145,29 @@ func (w *world) lag() *Breach {
 		}
 	}
 	return nil
+}
+
+// lagOf returns in which way a shard is not read to its last record; "" if it is.
+func (w *world) lagOf(s *shard) string {
+	if !s.row.there {
+		if s.closed {
+			return ""
+		}
+		return " is open and has no lease"
+	}
+	if s.closed && s.row.checkpoint.Kind != leases.ShardEnd {
+		return " has ended and its checkpoint is " + s.row.checkpoint.String()
+	}
+	if n := len(s.records); n > 0 {
+		last := s.records[n-1]
+		if !s.row.covers(last) && !last.exempt && !last.noted {
+			return " has " + itoa(n) + " records and its checkpoint is " + s.row.checkpoint.String()
+		}
+	}
+	if !s.closed && w.live(s.row.owner) == nil {
+		return " is open and nobody who lives owns it"
+	}
+	return ""
 }
 
 // skipped reports whether a closed shard ended before the fleet's start position.
@@ -223,14 +237,12 @@ func (w *world) piledUp() *Breach {
 		if !s.row.there || s.row.checkpoint.Kind != leases.ShardEnd || w.given(s) {
 			continue
 		}
-		begun := true
-		for _, c := range w.childrenOf(s) {
-			begun = begun && (!c.row.there || c.row.checkpoint.Kind != leases.TrimHorizon)
-		}
+		isUnbegun := func(c *shard) bool { return c.row.there && c.row.checkpoint.Kind == leases.TrimHorizon }
+		isUnneeded := !slices.ContainsFunc(w.childrenOf(s), isUnbegun)
 		if len(s.children) == 0 {
-			begun = s.dropped
+			isUnneeded = s.dropped
 		}
-		if begun {
+		if isUnneeded {
 			return &Breach{Rule: "ended leases go", What: "that of " + s.String() + " is there still, listed: " + yes(!s.dropped)}
 		}
 	}

@@ -1,6 +1,9 @@
 package simulation
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // Shrink makes the plan of a failing run smaller, as long as the same rule is broken: it leaves events out, makes the
 // remaining ones smaller, and removes the special features of the world. runs is the maximum number of plans that it
@@ -23,8 +26,10 @@ func Shrink(p Plan, make Maker, rule string, runs int) Plan {
 			} {
 				q := p
 				q.Events = slices.Clone(p.Events)
-				less(&q.Events[i])
-				if q.Events[i] != p.Events[i] && (p.Events[i].Kind != Writes || q.Events[i].N > 0) && q.Events[i].For > 1000 && fails(q) {
+				was, now := p.Events[i], &q.Events[i]
+				less(now)
+				isEmpty := was.Kind == Writes && now.N <= 0 || now.For <= time.Microsecond
+				if *now != was && !isEmpty && fails(q) {
 					p, again = q, true
 				}
 			}

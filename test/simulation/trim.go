@@ -29,11 +29,10 @@ func (w *world) trim(s *shard, n int) {
 			r.lost = true
 			lost++
 		}
-		// A noted gap whose end is not known yet includes the records that are trimmed until then. A trim of a stream
-		// that is not begun loses nothing, unless the fleet must begin at a time. It is unknown what was trimmed from
-		// the first shard before its first record was seen, so that is exempt, too.
-		r.noted = r.noted || r.lost && s.openGap
-		if w.unbegun(s) && w.plan.Shape.Start != FromTime || s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0 {
+		if r.lost && s.openGap { // a gap whose end is not known yet includes the records that are trimmed until then
+			r.noted = true
+		}
+		if w.losesNothing(s) {
 			r.exempt = true
 		}
 	}
@@ -43,6 +42,14 @@ func (w *world) trim(s *shard, n int) {
 	w.tell("stream", "%v: records #%d to #%d are trimmed, %d of them unacknowledged", s, s.trimmed, n-1, lost)
 	s.stream.st.Trim(s.id, n-s.trimmed)
 	s.trimmed = n
+}
+
+// losesNothing reports whether no consumer has to deliver the records that are trimmed from a shard now. This is so if
+// its stream is not begun, unless the fleet must begin at a time. It is also so for the first shard until its first
+// record was seen, because it is unknown what was trimmed from it before.
+func (w *world) losesNothing(s *shard) bool {
+	isUnseenRoot := s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0
+	return isUnseenRoot || w.unbegun(s) && w.plan.Shape.Start != FromTime
 }
 
 // drop removes a shard from the listing, with its remaining records.
