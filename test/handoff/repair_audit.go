@@ -118,52 +118,9 @@ func (w *RepairWorld) lookUp(key item.Key) *record.Change {
 func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]string) {
 	groups = make(map[int][]string)
 	for n, s := range w.audited {
-		type place struct {
-			kind  audit.Kind
-			place string
-		}
-		expected, stored := make(map[place]audit.Entry), make(map[place]audit.Entry)
-		for i, m := range w.table.now {
-			if m == nil {
-				continue
-			}
-			w.pause()
-			if w.table.now[i] == nil {
-				continue
-			}
-			err := s.ExpectedEntries(w.snapshotOf(i), func(e audit.Entry) {
-				at := place{e.Kind, e.Place}
-				if was, ok := expected[at]; !ok || e.Claimed && e.Item < was.Item {
-					expected[at] = e
-				}
-			})
-			if err != nil {
-				w.failf("%s: %v", s.Name(), err)
-			}
-		}
-		for e, err := range s.StoredEntries(w.ctx, state.Listing{}) {
-			if err != nil {
-				w.failf("%s: %v", s.Name(), err)
-			}
-			at := place{e.Kind, e.Place}
-			if e.Share {
-				e.Digest = audit.AddDigests(expected[at].Digest, e.Digest)
-				expected[at] = e
-				continue
-			}
-			stored[at] = e
-		}
-		found := make(map[item.Key][]audit.Entry)
-		for at, e := range expected {
-			if have, ok := stored[at]; (!ok || have.Digest != e.Digest) && !(e.Share && !ok && e.Digest == audit.Digest{}) {
-				found[e.Item] = append(found[e.Item], e)
-			}
-		}
-		for at, have := range stored {
-			if e, ok := expected[at]; (!ok || e.Digest != have.Digest) && (!ok || e.Item != have.Item) {
-				found[have.Item] = append(found[have.Item], have)
-			}
-		}
+		expected := w.expectedEntries(s)
+		stored := w.storedEntries(s, expected)
+		found := differingEntries(expected, stored)
 		for _, key := range slices.Sorted(maps.Keys(found)) {
 			places := found[key]
 			slices.SortFunc(places, func(x, y audit.Entry) int { return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Place, y.Place)) })
@@ -178,6 +135,78 @@ func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]stri
 	}
 	return suspects, groups
 }
+
+// place identifies an entry of a sink.
+type place struct {
+	kind  audit.Kind
+	place string
+}
+
+// expectedEntries returns the entries that a sink must have for the items of the table.
+func (w *RepairWorld) expectedEntries(s audit.Sink) map[place]audit.Entry {
+	expected := make(map[place]audit.Entry)
+	for i, m := range w.table.now {
+		if m == nil {
+			continue
+		}
+		w.pause()
+		if w.table.now[i] == nil { // it was removed meanwhile
+			continue
+		}
+		err := s.ExpectedEntries(w.snapshotOf(i), func(e audit.Entry) {
+			at := place{e.Kind, e.Place}
+			if was, ok := expected[at]; !ok || e.Claimed && e.Item < was.Item {
+				expected[at] = e
+			}
+		})
+		if err != nil {
+			w.failf("%s: %v", s.Name(), err)
+		}
+	}
+	return expected
+}
+
+// storedEntries returns the entries that a sink has. A stored share of a group is no entry: it is added to expected.
+func (w *RepairWorld) storedEntries(s audit.Sink, expected map[place]audit.Entry) map[place]audit.Entry {
+	stored := make(map[place]audit.Entry)
+	for e, err := range s.StoredEntries(w.ctx, state.Listing{}) {
+		if err != nil {
+			w.failf("%s: %v", s.Name(), err)
+		}
+		at := place{e.Kind, e.Place}
+		if e.Share {
+			e.Digest = audit.AddDigests(expected[at].Digest, e.Digest)
+			expected[at] = e
+			continue
+		}
+		stored[at] = e
+	}
+	return stored
+}
+
+// differingEntries returns, by item, the expected entries that are not stored like that, and the stored entries that
+// another item has or none.
+func differingEntries(expected, stored map[place]audit.Entry) map[item.Key][]audit.Entry {
+	found := make(map[item.Key][]audit.Entry)
+	for at, e := range expected {
+		have, isStored := stored[at]
+		isEmptyGroup := e.Share && e.Digest == audit.Digest{} // it needs no row
+		if isStored && have.Digest != e.Digest || !isStored && !isEmptyGroup {
+			found[e.Item] = append(found[e.Item], e)
+		}
+	}
+	for at, have := range stored {
+		e, isExpected := expected[at]
+		isOfItem := isExpected && e.Item == have.Item // the loop above has compared it
+		if !isOfItem && (!isExpected || e.Digest != have.Digest) {
+			found[have.Item] = append(found[have.Item], have)
+		}
+	}
+	return found
+}
+
+// imageText returns the new image of a change as text; "" if there is none.
+func imageText(c *record.Change) string { return string(c.New.AppendDynamoDBJSON(nil)) }
 
 // lookAt compares suspects, and returns the suspects to compare again. A difference counts if the item and its places
 // are the same in two rounds, with the same versions, and the item is still the same after its places are read.
@@ -198,26 +227,26 @@ func (w *RepairWorld) lookAt(suspects []*suspect, round int, r *report) (again [
 		if len(founds[i]) == 0 {
 			continue
 		}
-		image := string(items[i].New.AppendDynamoDBJSON(nil))
+		image := imageText(items[i])
 		b, err := json.Marshal(founds[i])
 		if err != nil {
 			w.failf("%v", err)
 		}
 		seen := string(b) + image
-		if !w.rules.Repair.ReadOnce && string(w.lookUp(s.key).New.AppendDynamoDBJSON(nil)) != image {
-			s.seen, seen = "", "moved"
+		isSeenTwice := seen == s.seen
+		if !w.rules.Repair.ReadOnce && imageText(w.lookUp(s.key)) != image {
 			w.count("audit: an item changed while its places were read")
+			seen, isSeenTwice = "", false
 		}
-		moves := slices.ContainsFunc(founds[i], func(f audit.Finding) bool { return f.Verdict.Differs() })
-		if moves && seen != s.seen && round < auditRounds {
-			if s.seen = seen; seen == "moved" {
-				s.seen = ""
-			}
+		differs := slices.ContainsFunc(founds[i], func(f audit.Finding) bool { return f.Verdict.Differs() })
+		isUnsure := differs && !isSeenTwice
+		if isUnsure && round < auditRounds {
+			s.seen = seen
 			again = append(again, s)
 			continue
 		}
 		for _, f := range founds[i] {
-			if moves && seen != s.seen {
+			if isUnsure {
 				f.Verdict = audit.Busy
 			}
 			w.report(r, s.sink, f)
@@ -328,7 +357,7 @@ func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding,
 	w.unsure++ // includes a repair that is killed here
 	w.pause()
 	now := w.lookUp(f.Item)
-	if string(now.New.AppendDynamoDBJSON(nil)) != string(was.New.AppendDynamoDBJSON(nil)) {
+	if imageText(now) != imageText(was) {
 		w.pause()
 		fs, err := sink.Compare(w.ctx, &audit.ItemState{Change: *now}, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		if err != nil {

@@ -65,7 +65,8 @@ func (w *RepairWorld) damage() {
 		return
 	}
 	if w.shape == damaged {
-		if w.settle(); w.oneIn(2) {
+		w.settle()
+		if w.oneIn(2) {
 			w.loseRecords()
 			return
 		}
@@ -91,20 +92,22 @@ func (w *RepairWorld) settle() {
 	if w.rules.Repair.Late {
 		return
 	}
-	for _, p := range slices.Clone(w.processes) {
-		if !p.repairs && p.ready == nil && !p.audits {
-			w.finish(p)
-		}
-	}
+	w.finishWriters()
 	for len(w.late)+len(w.givenUp) > 0 {
 		w.comeBack()
 	}
+	w.finishWriters()
+	w.damagedAt = w.now
+}
+
+// finishWriters lets the processes that write batches of the stream run to their ends.
+func (w *RepairWorld) finishWriters() {
 	for _, p := range slices.Clone(w.processes) {
-		if !p.repairs && p.ready == nil && !p.audits {
+		isWriter := !p.repairs && !p.audits
+		if isWriter && p.ready == nil {
 			w.finish(p)
 		}
 	}
-	w.damagedAt = w.now
 }
 
 // loseRecords loses unacknowledged records of a shard. Reading continues after them.

@@ -25,7 +25,7 @@ func (w *RepairWorld) repairRows(ctx context.Context, s RepairableRows, t view.T
 		return s.Apply(ctx, t, []view.Mutation{m})
 	}
 	r := rs[0]
-	was := func() error {
+	expectStored := func() error {
 		row, err := state.MakeRow(r.Next.PK, r.Next.SK)
 		if err != nil {
 			return err
@@ -37,13 +37,13 @@ func (w *RepairWorld) repairRows(ctx context.Context, s RepairableRows, t view.T
 		return err
 	}
 	if rules.AnyStored {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 	}
 	results, err := s.RepairRows(ctx, t, []view.RowRepair{r})
 	if rules.Insists && lost(results, err) {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 		return s.RepairRows(ctx, t, []view.RowRepair{r})
@@ -63,7 +63,7 @@ func (w *RepairWorld) repairGroups(ctx context.Context, s RepairableRows, t view
 		t.Birth += "-other"
 	}
 	r := rs[0]
-	was := func() error {
+	expectStored := func() error {
 		values := w.valuesOf[t.View]
 		groups, err := s.ReadGroups(ctx, t, values, []state.Row{r.Next.Row})
 		if err == nil {
@@ -72,13 +72,13 @@ func (w *RepairWorld) repairGroups(ctx context.Context, s RepairableRows, t view
 		return err
 	}
 	if rules.AnyRevision || rules.AnyStored {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 	}
 	results, err := s.RepairGroups(ctx, t, []view.GroupRepair{r})
 	if rules.Insists && lost(results, err) {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 		return s.RepairGroups(ctx, t, []view.GroupRepair{r})
@@ -107,7 +107,7 @@ func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows,
 	if rules.Zero {
 		it.Next.Version = w.version(epoch, "0")
 	}
-	was := func() error {
+	expectStored := func() error {
 		cs, err := s.Contributions(ctx, t.State(), []item.Key{it.Source})
 		if err == nil {
 			it.Expected, it.CompareShares = cs[0], false
@@ -116,13 +116,13 @@ func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows,
 		return err
 	}
 	if rules.AnyStored {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 	}
 	results, err := s.Contribute(ctx, t, []state.GroupWrite{write})
 	if rules.Insists && lost(results, err) {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 		return s.Contribute(ctx, t, []state.GroupWrite{write})
@@ -156,7 +156,7 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 			it.Expected = version
 		}
 	}
-	was := func() error {
+	expectStored := func() error {
 		guards, err := s.Guards(ctx, t.State(), []item.Key{ws[0].Source})
 		if err != nil {
 			return err
@@ -175,13 +175,13 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 		return nil
 	}
 	if rules.AnyStored {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 	}
 	results, err := s.WriteItems(ctx, t, ws)
 	if rules.Insists && lost(results, err) {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 		return s.WriteItems(ctx, t, ws)
@@ -201,18 +201,18 @@ func (w *RepairWorld) repairDocuments(ctx context.Context, s RepairableDocuments
 		m.Version = w.head()
 		return s.Apply(ctx, []search.Mutation{m})
 	}
-	was := func() (err error) {
+	expectStored := func() (err error) {
 		d.Expected, err = s.ReadStored(ctx, d.Next.Index, d.Next.ID, d.Next.Routing)
 		return err
 	}
 	if rules.AnyStored {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 	}
 	results, err := s.RepairDocuments(ctx, []search.DocumentRepair{d})
 	if rules.Insists && err == nil && results[0].Overtaken {
-		if err := was(); err != nil {
+		if err := expectStored(); err != nil {
 			return nil, err
 		}
 		return s.RepairDocuments(ctx, []search.DocumentRepair{d})

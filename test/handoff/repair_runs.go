@@ -19,7 +19,8 @@ func (w *RepairWorld) repairAll() {
 		w.startAudit(func(done *report) { r = done })
 		for r == nil {
 			w.now += w.rand.Int64N(second)
-			if writes -= w.step(writes); w.oneIn(2) {
+			writes -= w.step(writes)
+			if w.oneIn(2) {
 				w.drainStep(false)
 			}
 		}
@@ -31,7 +32,8 @@ func (w *RepairWorld) repairAll() {
 				w.holdAfter(p, w.rand.IntN(10))
 			}
 		}
-		for writes = 4; !ended; {
+		writes = 4
+		for !ended {
 			w.now += w.rand.Int64N(second)
 			if quiet {
 				w.drainStep(false)
@@ -97,7 +99,7 @@ func (w *RepairWorld) startRepair(done func(left int), of ...*report) {
 		}
 	}
 	w.tell("a repair of report %d begins", r.number)
-	left := 1
+	left := 1 // of a repair that is killed
 	p := &process{name: fmt.Sprintf("the repair of report %d", r.number), repairs: true, ended: func(bool) {
 		if done != nil {
 			done(left)

@@ -60,7 +60,9 @@ func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r
 			if !ok {
 				panic(p)
 			}
-			if err = e.error; rules.Repair != (RepairRules{}) { // a sink refused what was written without a protection
+			err = e.error
+			lacksProtection := rules.Repair != RepairRules{} // then a sink may refuse what is written
+			if lacksProtection {
 				w.wrong["any"], err = e.Error(), nil
 			}
 		}
@@ -139,7 +141,8 @@ func (w *RepairWorld) drawRepair() {
 func (w *RepairWorld) playRepair() {
 	for left := 4 + w.rand.IntN(maxWrites/2); left > 0; {
 		w.now += w.rand.Int64N(2 * second)
-		if left -= w.step(left); w.oneIn(20) {
+		left -= w.step(left)
+		if w.oneIn(20) {
 			w.damage()
 		}
 		if w.oneIn(30) {
@@ -158,7 +161,8 @@ func (w *RepairWorld) playRepair() {
 func (w *RepairWorld) playOn(left int) {
 	for left > 0 {
 		w.now += w.rand.Int64N(2 * second)
-		if left -= w.step(left); w.oneIn(6) {
+		left -= w.step(left)
+		if w.oneIn(6) {
 			w.startRepair(nil)
 		}
 	}

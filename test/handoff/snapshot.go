@@ -178,6 +178,8 @@ func (w *World) fillAgain() {
 // unread returns the parts that can be read now. A part can be read twice, or once if once is set.
 func (w *World) unread(once bool) []*part {
 	return slices.DeleteFunc(slices.Clone(w.parts), func(p *part) bool {
-		return once && p.reads > 0 || p.reads > 1 || w.now < max(w.h, w.layers[p.layer].at)
+		isRead := p.reads > 1 || once && p.reads > 0
+		isTooEarly := w.now < max(w.h, w.layers[p.layer].at)
+		return isRead || isTooEarly
 	})
 }

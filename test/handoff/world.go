@@ -419,9 +419,8 @@ func (w *World) writeStream(b batch) {
 	floor := time.Unix(epoch+w.floor, 0)
 	var cs []*record.Change
 	for _, e := range b {
-		if w.rules.NoWait && w.now <= w.h {
-			// the sinks have no floor yet
-		} else if !w.rules.NoFloor && e.change.Time.Before(floor) {
+		hasNoFloor := w.rules.NoFloor || w.rules.NoWait && w.now <= w.h // before H, the sinks have no floor yet
+		if !hasNoFloor && e.change.Time.Before(floor) {
 			w.tell("  dropped, before the floor: %s", e)
 			w.count("a change was before the floor")
 			continue
@@ -521,22 +520,32 @@ func (w *World) applyTo(s *sink, to planWriter, cs []*record.Change, backfill bo
 		return
 	}
 	err := to.Write(w.ctx, ds)
-	if failed, ok := errors.AsType[*pipeline.BatchError](err); ok {
-		for i, err := range failed.Failed {
-			_, collision := errors.AsType[*view.CollisionError](err)
-			switch {
-			case collision && backfill && w.rules.ClaimsFail:
-				w.wrong[s.kind] = fmt.Sprintf("a dead letter of the backfill: %v", err)
-			case !collision || backfill:
-				w.failf("%s: %s of %s: %v", s.name, ds[i].Change.Op, ds[i].Change.Key, err)
-			}
-			w.count("a claim waited")
-		}
-		return
-	}
-	if err != nil {
+	failed, isPartial := errors.AsType[*pipeline.BatchError](err)
+	switch {
+	case isPartial:
+		w.checkFailed(s, ds, failed, backfill)
+	case err != nil:
 		w.failf("%s: %v", s.name, err)
+	default:
+		w.countOutcomes(ds, backfill)
 	}
+}
+
+// checkFailed checks that the failed deliveries of a batch are claims that wait. A backfill may have none.
+func (w *World) checkFailed(s *sink, ds []pipeline.Delivery, failed *pipeline.BatchError, backfill bool) {
+	for i, err := range failed.Failed {
+		_, collision := errors.AsType[*view.CollisionError](err)
+		switch {
+		case collision && backfill && w.rules.ClaimsFail:
+			w.wrong[s.kind] = fmt.Sprintf("a dead letter of the backfill: %v", err)
+		case !collision || backfill:
+			w.failf("%s: %s of %s: %v", s.name, ds[i].Change.Op, ds[i].Change.Key, err)
+		}
+		w.count("a claim waited")
+	}
+}
+
+func (w *World) countOutcomes(ds []pipeline.Delivery, backfill bool) {
 	for i := range ds {
 		switch ds[i].Outcome {
 		case pipeline.Superseded:
