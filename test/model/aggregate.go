@@ -91,11 +91,11 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 	count.ByState = true
 	var kept []share
 	for _, c := range cs {
-		expired := a.Keep && c.TTL
-		shares, is := a.shares(c.key, c.New)
+		image, expired := c.New, a.Keep && c.TTL
 		if expired {
-			shares, is = a.shares(c.key, c.Old)
+			image = c.Old
 		}
+		shares, is := a.shares(c.key, image)
 		if is == failed { // the contribution of the item is removed
 			s.must(sink, c, count)
 			shares = nil
@@ -105,8 +105,9 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 			continue
 		}
 		was, before := a.shares(c.key, c.Old)
-		counted := before == failed || len(was) > 0 || c.mayReplace
-		if len(last.shares) == 0 && len(shares) == 0 && !last.void && !counted {
+		hasCounted := len(last.shares) > 0 || last.void
+		mayHaveCounted := before == failed || len(was) > 0 || c.mayReplace
+		if !hasCounted && !mayHaveCounted && len(shares) == 0 {
 			continue // it never counted, or the change by which it left is remembered, or is still to come
 		}
 		if expired {

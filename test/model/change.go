@@ -29,8 +29,9 @@ func (k *Search) documents(sink, pipeline string, cs []change, count *Count) Sta
 		}
 		if was == missing && is == missing {
 			count.Idle++
+			continue
 		}
-		if was == missing && is == missing || c.version < newest[c.key] {
+		if c.version < newest[c.key] {
 			continue
 		}
 		newest[c.key] = c.version

@@ -86,7 +86,8 @@ func (c Condition) eval(it sinktest.Item) verdict {
 		if tag(v) != "N" {
 			return failed
 		}
-		return yes((number(v).Cmp(rat(c.Number)) > 0) == (c.Op == ">") && number(v).Cmp(rat(c.Number)) != 0)
+		order := number(v).Cmp(rat(c.Number))
+		return yes(c.Op == "<" && order < 0 || c.Op == ">" && order > 0)
 	case "in":
 		s, isText := v["S"].(string)
 		return yes(isText && slices.Contains(c.Texts, s))

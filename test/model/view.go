@@ -54,66 +54,22 @@ func (v *View) columns(s scope) (sinktest.Item, verdict) {
 // ownRows returns the rows of a view whose rows guard themselves. The content of each row follows from the newest
 // change that wrote the row or removed it.
 func (v *View) ownRows(sink string, cs []change, count *Count) State {
-	type place struct {
-		version string
-		row     sinktest.Item // nil if it was removed
-		asked   []string      // every row that was written there
-	}
-	s, places := newState(), map[string]map[string]*place{} // by row, by item
-	var by change
-	write := func(at sinktest.Item, version string, row sinktest.Item) {
-		name := RowName(v.Table, at)
-		if places[name] == nil {
-			places[name] = map[string]*place{}
-		}
-		p := places[name][by.key]
-		if p == nil {
-			p = &place{}
-			places[name][by.key] = p
-		}
-		if p.version <= version {
-			p.version, p.row = version, row
-		}
-		if row != nil {
-			p.asked = append(p.asked, sinktest.Canonical(row))
-		}
-	}
+	s, places := newState(), rowPlaces{}
 	for _, c := range cs {
-		by = c
-		was, is1 := v.row(c.key, c.Old, false)
-		row, is2 := v.row(c.key, c.New, true)
-		unknown := false
-		if c.mayReplace && v.fixed() { // the row of the expired item is at the same key, if it has a row
-			was, _ = scope{key: c.key, item: c.Keys}.rowKey(v.PK, v.SK)
-		}
-		if is1 == failed { // no row was made of it, and its place stays free if the key is known
-			var is verdict
-			was, is = scope{key: c.key, item: c.Old}.rowKey(v.PK, v.SK)
-			unknown = is == failed
-		}
-		if is2 == failed || unknown {
+		was, isUnknown := v.formerRow(c)
+		row, is := v.row(c.key, c.New, true) // nil if it failed: the item has no row any more, whatever is wrong with it
+		switch {
+		case is == failed || isUnknown:
 			s.must(sink, c, count)
-		}
-		if is2 == failed { // the item has no row any more, whatever is wrong with it
-			if was != nil {
-				write(was, c.version, nil)
-			}
-			continue
-		}
-		if unknown {
-			if row != nil {
-				write(row, c.version, row)
-			}
-			continue
-		}
-		if row == nil && was == nil {
+		case row == nil && was == nil:
 			count.Idle++
 		}
 		if row != nil {
-			write(row, c.version, row)
+			places.write(RowName(v.Table, row), c, row)
 		}
-		if was != nil && (row == nil || RowName("", was) != RowName("", row)) {
-			write(was, c.version, nil)
+		hasLeft := was != nil && (row == nil || RowName("", was) != RowName("", row))
+		if hasLeft {
+			places.write(RowName(v.Table, was), c, nil)
 		}
 	}
 	for name, items := range places {
@@ -141,6 +97,48 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	}
 	count.Collide = v.Unique
 	return s
+}
+
+// formerRow returns the key of the row that the item of a change may have had; nil if it had none. isUnknown reports
+// whether the key cannot be made.
+func (v *View) formerRow(c change) (key sinktest.Item, isUnknown bool) {
+	key, is := v.row(c.key, c.Old, false)
+	switch {
+	case is == failed: // no row was made of it, and its place stays free if the key is known
+		key, is = scope{key: c.key, item: c.Old}.rowKey(v.PK, v.SK)
+		return key, is == failed
+	case c.mayReplace && v.fixed(): // the row of the expired item is at the same key, if it has a row
+		key, _ = scope{key: c.key, item: c.Keys}.rowKey(v.PK, v.SK)
+	}
+	return key, false
+}
+
+// rowPlace is what an item wrote at the key of a row.
+type rowPlace struct {
+	version string
+	row     sinktest.Item // nil if it was removed
+	asked   []string      // every row that was written there
+}
+
+// rowPlaces has the places by row and by item.
+type rowPlaces map[string]map[string]*rowPlace
+
+// write notes that a change writes a row with this name, or removes it if row is nil.
+func (ps rowPlaces) write(name string, c change, row sinktest.Item) {
+	if ps[name] == nil {
+		ps[name] = map[string]*rowPlace{}
+	}
+	p := ps[name][c.key]
+	if p == nil {
+		p = &rowPlace{}
+		ps[name][c.key] = p
+	}
+	if p.version <= c.version {
+		p.version, p.row = c.version, row
+	}
+	if row != nil {
+		p.asked = append(p.asked, sinktest.Canonical(row))
+	}
 }
 
 // claim is the request of an item for a row.
@@ -199,7 +197,9 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 			everAsked[name][c.key] = true
 			asked[c.key+" "+c.version] = claim{c, row}
 		}
-		if isKnown && c.version <= last.version || !isKnown && row == nil && !c.mayReplace {
+		isOlder := isKnown && c.version <= last.version
+		neverClaimed := !isKnown && row == nil && !c.mayReplace
+		if isOlder || neverClaimed {
 			continue
 		}
 		known[c.key] = claim{c, row}
