@@ -95,7 +95,7 @@ func choose(all []row, o options) ([]row, error) {
 	for _, r := range all {
 		asked := slices.Contains(o.only, r.id)
 		if len(o.only) == 0 {
-			asked = (o.servers || !r.servers) && (o.input == "" || r.input) && (!o.short || r.budgeted())
+			asked = r.fits(o)
 		}
 		if asked {
 			chosen = append(chosen, r)

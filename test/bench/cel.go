@@ -76,6 +76,22 @@ func celRows() []row {
 	return rows
 }
 
+// countHolding returns for how many records of the payloads the condition in Go holds.
+func (f celFilter) countHolding(decoder *record.Decoder, payloads [][]byte) (n int, err error) {
+	for _, payload := range payloads {
+		page, err := decoder.Decode(payload)
+		if err != nil {
+			return n, err
+		}
+		for i := range page.Changes {
+			if f.holds(&page.Changes[i]) {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
 // celTally counts what was found.
 type celTally struct{ changes, completed int }
 
@@ -93,7 +109,7 @@ func openCEL(ctx context.Context, b *bench, s *shape, f celFilter) (*contest, er
 	decoder := record.NewDecoder(record.DecoderOptions{})
 	payloads, records := s.events(10)
 	var found []pipeline.Event
-	kept, want := 0, 0
+	kept := 0 // records that all filters of the last pass keep
 	pass := func(filters ...pipeline.Filter) func(context.Context) (celTally, error) {
 		return func(context.Context) (n celTally, err error) {
 			kept = 0
@@ -123,16 +139,9 @@ func openCEL(ctx context.Context, b *bench, s *shape, f celFilter) (*contest, er
 			return n, nil
 		}
 	}
-	for _, payload := range payloads {
-		page, err := decoder.Decode(payload)
-		if err != nil {
-			return nil, err
-		}
-		for i := range page.Changes {
-			if f.holds(&page.Changes[i]) {
-				want++
-			}
-		}
+	want, err := f.countHolding(decoder, payloads)
+	if err != nil {
+		return nil, err
 	}
 	with := pass(keep)
 	if _, err := with(ctx); err != nil {

@@ -133,7 +133,9 @@ func scalars(r savedRecord) ([]string, error) {
 	var paths []string
 	for name, v := range it.All() {
 		_, isKey := keys.Get(name)
-		if k := v.Kind(); !isKey && len(paths) < 3 && (k == item.KindS || k == item.KindN) && v.Len() < 200 {
+		isScalar := v.Kind() == item.KindS || v.Kind() == item.KindN
+		isShort := isScalar && v.Len() < 200
+		if isShort && !isKey && len(paths) < 3 {
 			paths = append(paths, fmt.Sprintf("[%q]", name))
 		}
 	}
@@ -198,8 +200,12 @@ func (w *whole) check() (int, error) {
 		}
 	}
 	rows, documents, places := w.counts.rows.Load(), w.counts.documents.Load(), w.counts.places.Load()
-	if rows == 0 || documents == 0 || places != routed ||
-		w.usual && (routed != read || rows != read || documents != read || l.Events["completed"]-before.Events["completed"] != read) {
+	completed := l.Events["completed"] - before.Events["completed"]
+	isComplete := rows > 0 && documents > 0 && places == routed
+	if w.usual {
+		isComplete = isComplete && routed == read && rows == read && documents == read && completed == read
+	}
+	if !isComplete {
 		return 0, fmt.Errorf("of %d changes came %d rows, %d documents, %d archived and %v events", read, rows, documents, places, l.Events)
 	}
 	return int(read), nil

@@ -48,6 +48,14 @@ func (r row) share(of float64) float64 { return of * cmp.Or(r.reaches, 1) }
 // budgeted reports whether the row has a budget.
 func (r row) budgeted() bool { return r.least > 0 || r.most > 0 || r.allocs != nil }
 
+// fits reports whether the row is measured with these flags, if they name no rows.
+func (r row) fits(o options) bool {
+	lacksServers := r.servers && !o.servers
+	ignoresInput := o.input != "" && !r.input
+	isLeftOut := o.short && !r.budgeted()
+	return !lacksServers && !ignoresInput && !isLeftOut
+}
+
 // contest has both sides of a row.
 type contest struct {
 	ours, peer side

@@ -1,7 +1,7 @@
 // Command loop reads a stream as a program with the AWS SDK alone does. One goroutine for each shard calls GetRecords
 // in a loop, and does nothing with the records.
 //
-//	loop -table NAME
+//	loop NAME
 //
 // The command ends when there is nothing more to read, and prints the number of records that it has read. Credentials,
 // Region and endpoint are those of the SDK.

@@ -36,18 +36,29 @@ func load(path string) ([]page, error) {
 	}
 	pages, next := make([]page, shards*shardPages), 0
 	for i := range pages {
-		text, numbers := append(make([]byte, 0, pageBytes), `{"Records":[`...), []int(nil)
-		for r := records[next%len(records)]; len(numbers) < pageRecords && (len(numbers) == 0 || len(text)+len(r) < pageBytes-tailBytes); r = records[next%len(records)] {
-			if len(numbers) > 0 {
-				text = append(text, ',')
-			}
-			numbers = append(numbers, len(text)+bytes.Index(r, []byte(sequence))+len(sequence)-digits)
-			text = append(text, r...)
-			next++
-		}
-		pages[i] = page{append(text, `],"NextShardIterator":"`...), numbers}
+		pages[i] = newPage(records, next)
+		next += len(pages[i].numbers)
 	}
 	return pages, nil
+}
+
+// newPage makes a page of the records from the index next on. After the last record it starts again at the first.
+func newPage(records [][]byte, next int) page {
+	text, numbers := append(make([]byte, 0, pageBytes), `{"Records":[`...), []int(nil)
+	for len(numbers) < pageRecords {
+		r := records[next%len(records)]
+		isFull := len(numbers) > 0 && len(text)+len(r) >= pageBytes-tailBytes
+		if isFull {
+			break
+		}
+		if len(numbers) > 0 {
+			text = append(text, ',')
+		}
+		numbers = append(numbers, len(text)+bytes.Index(r, []byte(sequence))+len(sequence)-digits)
+		text = append(text, r...)
+		next++
+	}
+	return page{append(text, `],"NextShardIterator":"`...), numbers}
 }
 
 // loadRecords returns the records of a file, all with the same sequence number.

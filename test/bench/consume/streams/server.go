@@ -126,16 +126,23 @@ func shardIterator(q request) any {
 	return map[string]string{"ShardIterator": q.StreamArn + "|" + q.ShardID + "|" + position}
 }
 
-// records sends a page as soon as the page is granted.
+// parseIterator returns the number of an iterator's shard, and the place of its page in the shard.
+func parseIterator(iterator string) (shard int, at int64, ok bool) {
+	from := max(len(iterator)-digits, 0)
+	before, hasPosition := strings.CutSuffix(iterator[:from], "|position-")
+	if !hasPosition || !strings.Contains(iterator, "|"+shardName) {
+		return 0, 0, false
+	}
+	at, err := strconv.ParseInt(iterator[from:], 10, 64)
+	return int(before[len(before)-1] - '0'), at, err == nil
+}
+
+// records sends a page as soon as the page is granted, and returns nil. Otherwise it returns another answer.
 func (s *server) records(w http.ResponseWriter, r *http.Request, q request) any {
 	rest := strings.TrimPrefix(q.ShardIterator, account)
 	table, _, _ := strings.Cut(rest, "/")
-	from := len(q.ShardIterator) - digits
-	if !strings.Contains(q.ShardIterator, "|"+shardName) || !strings.HasSuffix(q.ShardIterator[:max(from, 0)], "|position-") {
-		return refusal("no iterator")
-	}
-	at, err := strconv.ParseInt(q.ShardIterator[from:], 10, 64)
-	if err != nil {
+	shard, at, ok := parseIterator(q.ShardIterator)
+	if !ok {
 		return refusal("no iterator")
 	}
 	if !s.await(r, table, at) {
@@ -146,7 +153,7 @@ func (s *server) records(w http.ResponseWriter, r *http.Request, q request) any 
 		space = new([]byte)
 	}
 	defer s.space.Put(space)
-	p := s.page(int(q.ShardIterator[from-len("|position-")-1]-'0'), at)
+	p := s.page(shard, at)
 	b := append((*space)[:0], p.text...)
 	for i, place := range p.numbers {
 		put(b[place:], at*pageRecords+int64(i))
