@@ -42,9 +42,10 @@ func (l *lane) cut() int {
 	first := l.records[0]
 	for i, r := range l.records {
 		bytes += len(r.raw) + 1
-		full := i >= l.BatchSize || bytes > l.BatchBytes || l.BatchWindow > 0 && r.created.Sub(first.created) > l.BatchWindow ||
-			l.TumblingWindow > 0 && !windowOf(r, l.TumblingWindow).Equal(windowOf(first, l.TumblingWindow))
-		if full && i > 0 {
+		isFull := i >= l.BatchSize || bytes > l.BatchBytes
+		isLate := l.BatchWindow > 0 && r.created.Sub(first.created) > l.BatchWindow
+		isOfNextWindow := l.TumblingWindow > 0 && !windowOf(r, l.TumblingWindow).Equal(windowOf(first, l.TumblingWindow))
+		if i > 0 && (isFull || isLate || isOfNextWindow) {
 			return i
 		}
 	}
@@ -64,17 +65,19 @@ func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error
 		if batch = batch[done:]; len(batch) == 0 {
 			return nil
 		}
-		attempts++
-		switch {
-		case failed && l.Bisect && len(batch) > 1:
+		splits := failed && l.Bisect && len(batch) > 1
+		if splits { // which does not count as an attempt
 			l.count(func(r *Report) { r.Halved++ })
 			half := len(batch) / 2
-			if err := l.deliver(ctx, batch[:half], attempts-1); err != nil { // splitting does not count as an attempt
+			if err := l.deliver(ctx, batch[:half], attempts); err != nil {
 				return err
 			}
-			batch, attempts = batch[half:], attempts-1
-		case l.MaxRetries >= 0 && attempts > l.MaxRetries:
-			return l.giveUp(ctx, batch, exhausted, invoked)
+			batch = batch[half:]
+		} else {
+			attempts++
+			if l.MaxRetries >= 0 && attempts > l.MaxRetries {
+				return l.giveUp(ctx, batch, exhausted, invoked)
+			}
 		}
 		if err := l.pause(ctx, attempts); err != nil {
 			return err
@@ -100,14 +103,15 @@ func (l *lane) try(ctx context.Context, batch []*record) (done int, failed bool,
 	if ctx.Err() != nil {
 		return 0, false, context.Cause(ctx)
 	}
-	if err == nil {
+	failed = err != nil
+	if !failed {
 		reply := readReply(answer)
 		done, failed = reply.done(batch, l.ReportFailures)
 		if !failed && l.window != nil {
 			l.window.state = reply.State
 		}
 	}
-	if failed = failed || err != nil; failed {
+	if failed {
 		l.count(func(r *Report) { r.Errors++ })
 		return 0, true, nil
 	}

@@ -144,7 +144,7 @@ func (r *run) lanes(s Shard) ([]*lane, error) {
 		if err != nil {
 			return nil, fmt.Errorf("esm: record %d of shard %s: %w", i, s.ID, err)
 		}
-		l := lanes[rec.lane(len(lanes))]
+		l := lanes[rec.laneIndex(len(lanes))]
 		l.records = append(l.records, rec)
 	}
 	return lanes, nil

@@ -42,8 +42,8 @@ func parse(b []byte) (*record, error) {
 	}, nil
 }
 
-// lane is the one of n that the item's records are in.
-func (r *record) lane(n int) int {
+// laneIndex returns which of n lanes has the item's records.
+func (r *record) laneIndex(n int) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(r.item)) // it never fails
 	return int(h.Sum32() % uint32(n))
