@@ -72,22 +72,18 @@ func main() {
 			*n, b.stores, resident/1e6, b.bytes/1e6, float64(*n)/took.Seconds())
 		over = over || resident > b.bytes
 	}
-	if *only == "" || *only == "audit" {
-		within, err := measureAudit(*n)
-		if err != nil {
-			log.Fatal(err)
+	for _, m := range []struct {
+		name    string
+		measure func() (within bool, err error)
+	}{
+		{"audit", func() (bool, error) { return measureAudit(*n) }},
+		{"backfill", func() (bool, error) { return measureBackfill(*fixture) }},
+		{"idle", measureIdle},
+	} {
+		if *only != "" && *only != m.name {
+			continue
 		}
-		over = over || !within
-	}
-	if *only == "" || *only == "backfill" {
-		within, err := measureBackfill(*fixture)
-		if err != nil {
-			log.Fatal(err)
-		}
-		over = over || !within
-	}
-	if *only == "" || *only == "idle" {
-		within, err := measureIdle()
+		within, err := m.measure()
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -55,10 +55,9 @@ var marks = [][]byte{[]byte(`"PK":{"S":"`), []byte(`"SK":{"S":"ORDER#`), []byte(
 // appendRecord appends the next record. It adds the number of the copy to the partition key, the order and the e-mail
 // address, wherever they occur.
 func (m *multiplied) appendRecord(dst []byte) []byte {
-	rest := m.lines[m.next]
+	rest, number := m.lines[m.next], m.copies
 	if m.next++; m.next == len(m.lines) {
-		m.next = 0
-		defer func() { m.copies++ }()
+		m.next, m.copies = 0, m.copies+1
 	}
 	for {
 		at := -1
@@ -73,7 +72,7 @@ func (m *multiplied) appendRecord(dst []byte) []byte {
 		if name := bytes.IndexAny(rest[at:], `#"`); rest[at+name] == '#' {
 			at += name + 1 // after USER#
 		}
-		dst = fmt.Appendf(append(dst, rest[:at]...), "%d-", m.copies)
+		dst = fmt.Appendf(append(dst, rest[:at]...), "%d-", number)
 		rest = rest[at:]
 	}
 }
