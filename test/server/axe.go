@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 )
@@ -14,12 +13,7 @@ const axeVersion = "0.1.8"
 // Axe returns the path of the script of axe-core, which finds accessibility problems in a page. The first call on a
 // machine installs it, as [PyTool] does.
 func Axe(ctx context.Context) (script string, err error) {
-	check := func() error {
-		if lacks := lacking([]tool{python()}); lacks != "" {
-			return errors.New("this machine lacks " + lacks + "; install it")
-		}
-		return nil
-	}
+	check := func() error { return checkTools(python()) }
 	dir, err := installOnce("axe-"+axeVersion, check, func(dir string) error {
 		return pipInstall(ctx, dir, "--no-deps", "axe-playwright-python=="+axeVersion)
 	})

@@ -20,12 +20,7 @@ func emulator(ctx context.Context) (program string, err error) {
 		return "", fmt.Errorf("AWS has no Lambda emulator for %s", runtime.GOARCH)
 	}
 	member := "samcli/local/rapid/aws-lambda-rie-" + arch
-	check := func() error {
-		if lacks := lacking([]tool{python()}); lacks != "" {
-			return fmt.Errorf("this machine lacks %s; install it", lacks)
-		}
-		return nil
-	}
+	check := func() error { return checkTools(python()) }
 	dir, err := installOnce("aws-lambda-rie-"+samVersion, check, func(dir string) error {
 		work := filepath.Join(dir, "work")
 		defer os.RemoveAll(work)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -14,12 +13,7 @@ import (
 // different pom or source is a separate install.
 func InstallJava(ctx context.Context, name string, pom []byte, file string, source []byte) (string, error) {
 	jdk := jdk{least: 17}
-	check := func() error {
-		if lacks := lacking([]tool{jdk.tool("java", "-version"), jdk.tool("javac", "-version"), maven()}); lacks != "" {
-			return errors.New("this machine lacks " + lacks + "; install it")
-		}
-		return nil
-	}
+	check := func() error { return checkTools(jdk.tool("java", "-version"), jdk.tool("javac", "-version"), maven()) }
 	dir, err := installOnce(fmt.Sprintf("%s-%08x", name, recipe(pom, source)), check, func(dir string) error {
 		if err := copyDependencies(ctx, dir, pom); err != nil {
 			return err

@@ -54,19 +54,27 @@ func CheckMachine(kinds ...*Kind) error {
 // lacking names each tool once that is missing or too old. It returns "" if there is none.
 func lacking(tools []tool) string {
 	var lacks []string
-	seen := map[string]bool{}
+	checked, named := map[string]bool{}, map[string]bool{} // by command and want, and by want
 	for _, t := range tools {
-		program := strings.Join(t.command, " ")
-		if seen[program+t.want] || seen[t.want] {
+		check := strings.Join(t.command, " ") + t.want
+		if checked[check] || named[t.want] {
 			continue
 		}
-		seen[program+t.want] = true
+		checked[check] = true
 		if why := t.lacks(); why != "" {
-			seen[t.want] = true // one mention is enough
+			named[t.want] = true
 			lacks = append(lacks, why)
 		}
 	}
 	return strings.Join(lacks, " and ")
+}
+
+// checkTools returns an error that names each tool that is missing or too old.
+func checkTools(tools ...tool) error {
+	if lacks := lacking(tools); lacks != "" {
+		return fmt.Errorf("this machine lacks %s; install it", lacks)
+	}
+	return nil
 }
 
 // lacks returns "" if the tool is present and recent enough.

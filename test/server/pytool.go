@@ -46,12 +46,7 @@ func PyTool(ctx context.Context, name string) (bin string, err error) {
 // PyLibrary returns the path of a Python that has a project of the Python package index, in its own environment. It
 // installs as [PyTool] does.
 func PyLibrary(ctx context.Context, project, version string) (bin string, err error) {
-	check := func() error {
-		if lacks := lacking([]tool{python()}); lacks != "" {
-			return errors.New("this machine lacks " + lacks + "; install it")
-		}
-		return nil
-	}
+	check := func() error { return checkTools(python()) }
 	dir, err := installOnce(project+"-"+version, check, func(dir string) error {
 		return pipInstall(ctx, dir, project+"=="+version)
 	})
@@ -62,14 +57,16 @@ func PyLibrary(ctx context.Context, project, version string) (bin string, err er
 // programs of [PyTool], Lambda's emulator, the collector and axe-core. It takes minutes on a new machine. Tests then
 // do not spend this time.
 func InstallTools(ctx context.Context) error {
-	var all sync.WaitGroup
-	errs := make([]error, len(pyTools())+3)
-	for i, t := range pyTools() {
-		all.Go(func() { _, errs[i] = PyTool(ctx, t.name) })
+	var installs []func(context.Context) (string, error)
+	for _, t := range pyTools() {
+		installs = append(installs, func(ctx context.Context) (string, error) { return PyTool(ctx, t.name) })
 	}
-	all.Go(func() { _, errs[len(errs)-3] = Axe(ctx) })
-	all.Go(func() { _, errs[len(errs)-2] = emulator(ctx) })
-	all.Go(func() { _, errs[len(errs)-1] = Collector().Install(ctx) })
+	installs = append(installs, Axe, emulator, Collector().Install)
+	errs := make([]error, len(installs))
+	var all sync.WaitGroup
+	for i, install := range installs {
+		all.Go(func() { _, errs[i] = install(ctx) })
+	}
 	all.Wait()
 	return errors.Join(errs...)
 }
