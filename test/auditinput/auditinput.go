@@ -141,32 +141,39 @@ func (in *Input) Embed(ctx context.Context, dir string) (close func() error, err
 	if err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
-	left := table.Parts()
-	var r snapshot.Reader
-	source := pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
-		for {
-			if r != nil {
-				page, err := r.Read(ctx)
-				if !errors.Is(err, io.EOF) {
-					return page, err
-				}
-				r = nil
-			}
-			if len(left) == 0 {
-				return nil, io.EOF
-			}
-			var err error
-			if r, err = table.Open(ctx, left[0].ID, ""); err != nil {
-				return nil, err
-			}
-			left = left[1:]
-		}
-	})
-	if err := p.Run(ctx, source, nil); err != nil {
+	if err := p.Run(ctx, &partSource{table: table, left: table.Parts()}, nil); err != nil {
 		return nil, errors.Join(err, stores.Close())
 	}
 	in.read(dir, stores)
 	return stores.Close, nil
+}
+
+// partSource reads the parts of a snapshot one after the other.
+type partSource struct {
+	table snapshot.Snapshot
+	left  []snapshot.Part
+	part  snapshot.Reader // nil if the next part is not open yet
+}
+
+// Read implements [pipeline.Source].
+func (s *partSource) Read(ctx context.Context) (*pipeline.Page, error) {
+	for {
+		if s.part != nil {
+			page, err := s.part.Read(ctx)
+			if !errors.Is(err, io.EOF) {
+				return page, err
+			}
+			s.part = nil
+		}
+		if len(s.left) == 0 {
+			return nil, io.EOF
+		}
+		part, err := s.table.Open(ctx, s.left[0].ID, "")
+		if err != nil {
+			return nil, err
+		}
+		s.part, s.left = part, s.left[1:]
+	}
 }
 
 // OpenEmbedded opens the view that another process embedded in a folder. close closes the store.
