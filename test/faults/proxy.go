@@ -88,15 +88,23 @@ func (p *Proxy) start(f *Fault) error {
 	if f.refuse {
 		return nil
 	}
-	l, err := net.Listen("tcp", p.listen)
-	for end := time.Now().Add(time.Second); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); l, err = net.Listen("tcp", p.listen) {
-		time.Sleep(time.Millisecond) // a check whether the port is free
-	}
+	l, err := listenOn(p.listen)
 	if err != nil {
 		return err
 	}
 	p.running = listen(l, p.upstream, *f)
 	return nil
+}
+
+// listenOn listens on an address. While a check whether the port is free uses the address, it tries again for a second.
+func listenOn(address string) (net.Listener, error) {
+	for end := time.Now().Add(time.Second); ; time.Sleep(time.Millisecond) {
+		l, err := net.Listen("tcp", address)
+		isInUse := errors.Is(err, syscall.EADDRINUSE)
+		if !isInUse || time.Now().After(end) {
+			return l, err
+		}
+	}
 }
 
 // stop stops the listener. The caller holds the lock.
