@@ -20,13 +20,13 @@ type admin struct {
 	table  *streamtest.Table
 	writes writes
 
-	ctx     context.Context
-	mu      sync.Mutex // mu guards all fields below
-	halt    context.CancelFunc
-	halted  context.Context // done when background work has to end
-	running int
-	jobs    sync.WaitGroup
-	once    sync.Mutex // held while the stream is reshaped, so that this happens one at a time
+	ctx       context.Context
+	mu        sync.Mutex // mu guards all fields below
+	halt      context.CancelFunc
+	halted    context.Context // done when background work has to end
+	running   int
+	jobs      sync.WaitGroup
+	reshaping sync.Mutex // held while the stream is reshaped, so that this happens one at a time
 }
 
 func newAdmin(ctx context.Context, server *streamtest.Server, table string, shards int) *admin {

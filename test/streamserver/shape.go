@@ -52,8 +52,8 @@ func (a *admin) split(in splitting) (any, error) {
 
 // splitOne splits the shard, or a random open shard if shard is "".
 func (a *admin) splitOne(shard string, children int, r *rand.Rand) ([]string, error) {
-	a.once.Lock()
-	defer a.once.Unlock()
+	a.reshaping.Lock()
+	defer a.reshaping.Unlock()
 	st, err := a.stream()
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ type trimming struct {
 }
 
 func (a *admin) trim(in trimming) (any, error) {
-	a.once.Lock()
-	defer a.once.Unlock()
+	a.reshaping.Lock()
+	defer a.reshaping.Unlock()
 	st, err := a.stream()
 	if err != nil {
 		return nil, err
@@ -105,8 +105,8 @@ func (a *admin) trim(in trimming) (any, error) {
 }
 
 func (a *admin) disable(struct{}) (any, error) {
-	a.once.Lock()
-	defer a.once.Unlock()
+	a.reshaping.Lock()
+	defer a.reshaping.Unlock()
 	st, err := a.stream()
 	if err == nil {
 		st.Disable()
@@ -115,8 +115,8 @@ func (a *admin) disable(struct{}) (any, error) {
 }
 
 func (a *admin) enable(in struct{ Shards int }) (any, error) {
-	a.once.Lock()
-	defer a.once.Unlock()
+	a.reshaping.Lock()
+	defer a.reshaping.Unlock()
 	old, err := a.stream()
 	if err == nil {
 		old.Disable()
