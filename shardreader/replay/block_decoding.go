@@ -81,25 +81,28 @@ var errLineCut = errs.New("the line ends in the middle of a document")
 // the decoding of the other records.
 func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 	p, err := decoder.Decode(b.bytes)
-	from := 0 // index of the first record that the last Decode got
-	for err != nil {
+	for from := 0; err != nil; { // from is the index of the first record that the last Decode got
 		broken := b.brokenRecord(err, from)
 		p.Errors = append(p.Errors, broken)
 		from = broken.Index + 1
 		if from == len(b.starts) {
 			break
 		}
-		// Decode the rest as an array: the comma before it becomes the bracket.
-		rest := bytes.Clone(b.bytes[b.starts[from].inBlock-1:])
-		rest[0] = '['
-		var restPage *record.Page
-		restPage, err = decoder.Decode(rest)
-		appendPage(p, restPage, from)
+		var rest *record.Page
+		rest, err = decoder.Decode(b.arrayFrom(from))
+		appendPage(p, rest, from)
 	}
 	for _, e := range p.Errors {
 		b.locate(e, decoder)
 	}
 	return p
+}
+
+// arrayFrom returns an array of the records from the index from on. The comma before them becomes its bracket.
+func (b *block) arrayFrom(from int) []byte {
+	array := bytes.Clone(b.bytes[b.starts[from].inBlock-1:])
+	array[0] = '['
+	return array
 }
 
 // brokenRecord returns the error of the record at which Decode stopped with err. Decode got the records from the index

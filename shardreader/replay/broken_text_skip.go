@@ -47,8 +47,8 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	return d.brokenRecord(r, text, failedAt, cause, unread), true, nil
 }
 
-// causeAtEnd returns the cause of broken text that reaches the end of the file. If the file is cut off, it notes that as
-// the error of the file.
+// causeAtEnd returns the cause of broken text that reaches the end of the file. If the file is cut off, it also notes that
+// as the error of the file.
 func (d *documents) causeAtEnd(cause error) error {
 	if bytes.HasSuffix(d.w.buf, []byte{0}) {
 		cause = inputs.ErrZeros
@@ -59,8 +59,8 @@ func (d *documents) causeAtEnd(cause error) error {
 	return cause
 }
 
-// lossError returns the error of broken text that cannot become a record: it has a hole, or is too large. It returns nil
-// for other text. unread is the number of bytes that were skipped; text has the last of them.
+// lossError returns the error of broken text that cannot become a record because it has a hole or is too large; nil for
+// other text. unread is the number of bytes that were skipped, and text has the last of them.
 func (d *documents) lossError(text []byte, unread int64, cause error) error {
 	isTooLarge := int64(len(text)) < unread || len(text) > d.w.maxRecord/8
 	switch {

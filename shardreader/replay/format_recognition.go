@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/tablewake/tablewake/pipeline/inputs"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -71,34 +72,29 @@ func (f *file) searchHead() error {
 // head.
 func foreignError(head []byte) error {
 	head = bytes.TrimLeft(head, " \t\r\n")
-	if startsWithMember(head, "Item") {
-		return fmt.Errorf(
-			"%w: %w (items, not changes): replay takes stream records, and tablewake backfill --items takes items", errForeign,
-			ErrExport)
-	}
-	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) &&
-		(startsWithMember(head, "Metadata") || startsWithMember(head, "Keys")) {
-		return fmt.Errorf("%w: %w (an incremental one, without the order of changes): replay takes stream records",
-			errForeign, ErrExport)
-	}
-	if startsWithMember(head, record.NewestOnly) {
-		return errNewestOnly
-	}
-	for _, m := range markers {
-		if bytes.Contains(head, []byte(m)) {
-			return nil
-		}
+	isIncremental := bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) &&
+		(startsWithMember(head, "Metadata") || startsWithMember(head, "Keys"))
+	hasMarker := func() bool {
+		return slices.ContainsFunc(markers, func(m string) bool { return bytes.Contains(head, []byte(m)) })
 	}
 	inArray, isArray := bytes.CutPrefix(head, []byte("["))
 	isEmptyArray := isArray && bytes.HasPrefix(bytes.TrimLeft(inArray, " \t\r\n"), []byte("]"))
-	if isEmptyArray {
-		return nil
-	}
 	isUTF16 := bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff})
-	if isUTF16 {
+	switch {
+	case startsWithMember(head, "Item"):
+		return fmt.Errorf(
+			"%w: %w (items, not changes): replay takes stream records, and tablewake backfill --items takes items", errForeign,
+			ErrExport)
+	case isIncremental:
+		return fmt.Errorf("%w: %w (an incremental one, without the order of changes): replay takes stream records",
+			errForeign, ErrExport)
+	case startsWithMember(head, record.NewestOnly):
+		return errNewestOnly
+	case isEmptyArray || hasMarker():
+		return nil
+	case isUTF16:
 		return fmt.Errorf("%w: %w but UTF-16, as PowerShell writes it; save it as UTF-8", errForeign, errNotJSON)
-	}
-	if startsWithMember(head, "Items") {
+	case startsWithMember(head, "Items"):
 		return fmt.Errorf(
 			"%w: it is the output of a scan (items, not changes): tablewake backfill --items takes items, one a line",
 			errForeign)
