@@ -88,8 +88,10 @@ func (w *expressionWriter) add(part func(w *expressionWriter) string) {
 
 // clone returns a copy of w that has maps of its own.
 func (w *expressionWriter) clone() *expressionWriter {
-	e := Expression{Text: w.expression.Text, Names: maps.Clone(w.expression.Names), Values: maps.Clone(w.expression.Values)}
-	return &expressionWriter{expression: e, names: maps.Clone(w.names), operators: w.operators}
+	c := *w
+	c.names = maps.Clone(w.names)
+	c.expression.Names, c.expression.Values = maps.Clone(w.expression.Names), maps.Clone(w.expression.Values)
+	return &c
 }
 
 // wanted is the result of a clause for which a text must be true.
@@ -100,8 +102,8 @@ const (
 	isFalse wanted = false
 )
 
-// clause returns a text that is true for each item for which c has the wanted result or fails. If there is no such text,
-// it returns "" and adds no placeholders.
+// clause returns a text that is true for each item for which c has the wanted result or fails. Without such a text it
+// returns "" and adds no placeholders.
 func (w *expressionWriter) clause(c expr.Clause, want wanted) string {
 	longer := w.clone()
 	text := longer.write(c, want)

@@ -194,14 +194,22 @@ func (s *Source) pickPage(ctx context.Context) (page *pipeline.Page, drains []st
 		}
 	}
 	isReading := func(c *claimedPart) bool { return c.phase == reading }
-	allAreRead := !slices.ContainsFunc(s.claimed, isReading)
-	for _, c := range s.claimed {
-		if allAreRead && !c.drained {
-			c.drained = true
-			drains = append(drains, c.name)
-		}
+	if !slices.ContainsFunc(s.claimed, isReading) {
+		drains = s.drainClaimed()
 	}
 	return nil, drains, s.result()
+}
+
+// drainClaimed returns the partitions of the claimed parts that are not drained, and marks the parts as drained. The
+// caller holds mu.
+func (s *Source) drainClaimed() (partitions []string) {
+	for _, c := range s.claimed {
+		if !c.drained {
+			c.drained = true
+			partitions = append(partitions, c.name)
+		}
+	}
+	return partitions
 }
 
 // result returns nil while a part is neither done nor failed. Then it returns io.EOF if all parts are done, or an error
