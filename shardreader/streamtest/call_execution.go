@@ -80,15 +80,15 @@ func execute[T any](
 	case f == nil:
 		return out, fault, nil
 	}
+	bodyIsBroken := fault.Cut != nil || fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes())
+	if bodyIsBroken { // the error is unreadable
+		return out, fault, c.errorOf(pipeline.Transient(errBroken))
+	}
 	e := c.errorOf(f)
 	e.Kind = kinds[f.code]
 	isPermanent := e.Kind != nil || f.code == "ValidationException" || f == errNoTimestamps // as in package sdk
 	if !isPermanent {
 		e.Err = pipeline.Transient(f)
-	}
-	bodyIsBroken := fault.Cut != nil || fault.Body != nil && !json.Valid(fault.change(bodyOf(wireFailure(f))).bytes())
-	if bodyIsBroken {
-		e.Kind, e.Err = nil, pipeline.Transient(errBroken) // the error is unreadable
 	}
 	return out, fault, e
 }
