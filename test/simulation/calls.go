@@ -92,7 +92,8 @@ func (p *process) begin(c coordinator.Call, about string) {
 	}
 	p.last = c
 	p.calls[c] = p.w.now
-	if p.busy[about]++; p.busy[about] > 1 {
+	p.busy[about]++
+	if p.busy[about] > 1 {
 		p.w.broken("one call of a lease at a time", "%s has two calls under way: %s", p.id, about)
 	}
 }
@@ -106,7 +107,8 @@ func (p *process) reading(shard string) string {
 // answer gives the answer of a call to the worker.
 func (p *process) answer(c coordinator.Call, about string, e coordinator.Event) {
 	p.inside(func() {
-		if done, ok := e.(coordinator.WriteResult); ok && done.Err == nil && about == "beat" {
+		written, isWrite := e.(coordinator.WriteResult)
+		if isWrite && written.Err == nil && about == "beat" {
 			p.heard = p.calls[c]
 		}
 		delete(p.calls, c)
@@ -163,7 +165,8 @@ func (w *world) streamTrouble(op string) error {
 // getRecords makes a call of GetRecords.
 func (p *process) getRecords(a coordinator.GetRecords) {
 	w := p.w
-	if p.reads++; p.reads > maxCalls {
+	p.reads++
+	if p.reads > maxCalls {
 		w.broken("calls at once are bounded", "%s has %d GetRecords calls under way, of %d", p.id, p.reads, maxCalls)
 	}
 	p.checkPaused(a.Query.Shard)

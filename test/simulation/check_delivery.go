@@ -88,7 +88,8 @@ func (w *world) checkPosition(p *process, page *pipeline.Page, last *streamRecor
 			return
 		}
 	}
-	w.broken("a page's position is its last record's", "%s delivers %s up to #%d with position %s", p.id, page.Partition, last.index, got)
+	w.broken("a page's position is its last record's", "%s delivers %s up to #%d with position %s",
+		p.id, page.Partition, last.index, got)
 }
 
 // count counts a delivered record.
@@ -111,7 +112,8 @@ func (w *world) count(r *streamRecord) {
 // checkNext checks that the records of a partition come once and in order, and that no needed record is omitted.
 func (w *world) checkNext(p *process, part *partition, r *streamRecord) {
 	if r.index < part.next {
-		w.broken("a partition's records come in order, once", "%s delivers %v #%d of %s behind #%d", p.id, r.shard, r.index, part.name, part.next-1)
+		w.broken("a partition's records come in order, once", "%s delivers %v #%d of %s behind #%d",
+			p.id, r.shard, r.index, part.name, part.next-1)
 		return
 	}
 	w.advance(r.shard)

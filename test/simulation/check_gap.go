@@ -67,22 +67,25 @@ func (w *world) knows(p *process, s *shard) *knownGap {
 	return k
 }
 
+// watchGap checks at the end of gapPatience whether a process has reported a gap. A pause of the process begins
+// gapPatience again.
 func (w *world) watchGap(p *process, s *shard, k *knownGap) {
 	w.at(k.since+gapPatience, func() {
 		switch {
 		case w.forgets(p, s, k):
+			return
 		case p.paused:
 			k.since = w.now
-			w.watchGap(p, s, k)
 		case p.resumed > k.since:
 			k.since = p.resumed
+		}
+		if k.since+gapPatience > w.now {
 			w.watchGap(p, s, k)
-		case k.since+gapPatience > w.now:
-			w.watchGap(p, s, k)
-		default:
-			if what := w.unsaid(p, s, k); what != "" {
-				w.broken("a gap is durable, told, and stops its shard", "%v after %s met a gap of %v, %s", w.now-k.since, p.id, s, what)
-			}
+			return
+		}
+		if what := w.unsaid(p, s, k); what != "" {
+			w.broken("a gap is durable, told, and stops its shard", "%v after %s met a gap of %v, %s",
+				w.now-k.since, p.id, s, what)
 		}
 	})
 }

@@ -168,7 +168,8 @@ func (p *process) step(e coordinator.Event) {
 	if p.stepsAt+10*time.Millisecond < w.now {
 		p.steps, p.stepsAt = 0, w.now
 	}
-	if p.steps++; p.steps > stepsAtOnce {
+	p.steps++
+	if p.steps > stepsAtOnce {
 		w.broken("time passes", "%s is stepped again and again while time stands still", p.id)
 		return
 	}

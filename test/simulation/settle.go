@@ -79,8 +79,8 @@ func (w *world) given(s *shard) bool {
 // unstopped returns a breach if a shard stopped at a gap and its lease does not say so. Later readers need that note.
 func (w *world) unstopped() *Breach {
 	for _, s := range w.shards {
-		mustSayIt := s.stopped && s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && (s.parent == nil || !w.given(s.parent))
-		if mustSayIt && s.row.stopped == "" {
+		isRead := s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && (s.parent == nil || !w.given(s.parent))
+		if isRead && s.stopped && s.row.stopped == "" {
 			return &Breach{Rule: "a stop is in the table", What: s.String() + " stopped at a gap, and its lease does not say so"}
 		}
 	}
@@ -260,26 +260,29 @@ func (w *world) stop() {
 	}
 	left := len(running)
 	done := func() {
-		if left--; left == 0 {
+		left--
+		if left == 0 {
 			w.end()
 		}
 	}
-	if !w.plan.Shape.Rolling {
-		for _, p := range running {
-			p.terminate(done)
-		}
+	if w.plan.Shape.Rolling {
+		w.stopInTurn(running, done)
 		return
 	}
-	var next func(i int)
-	next = func(i int) {
-		running[i].terminate(func() {
-			done()
-			if i+1 < len(running) && !w.over {
-				next(i + 1)
-			}
-		})
+	for _, p := range running {
+		p.terminate(done)
 	}
-	next(0)
+}
+
+// stopInTurn stops processes, one after the other, and calls done after each.
+func (w *world) stopInTurn(processes []*process, done func()) {
+	if len(processes) == 0 || w.over {
+		return
+	}
+	processes[0].terminate(func() {
+		done()
+		w.stopInTurn(processes[1:], done)
+	})
 }
 
 // stoppedCleanly checks the claim of a worker that it has released everything.

@@ -10,7 +10,8 @@ import (
 // tries.
 func Shrink(p Plan, make Maker, rule string, runs int) Plan {
 	fails := func(q Plan) bool {
-		if runs--; runs < 0 {
+		runs--
+		if runs < 0 {
 			return false
 		}
 		b := Run(q, make, false).Breach

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -151,30 +152,22 @@ func (w *world) split(t *table, pick uint32, n int) {
 // write changes an item of a table.
 func (w *world) write(t *table) {
 	st := t.streams[len(t.streams)-1]
+	key := t.keys[w.rand.IntN(len(t.keys))]
 	if st.disabled {
 		// A change of a table without a stream has no record, so the last record of the item does not show its present
 		// state.
-		t.items[t.keys[w.rand.IntN(len(t.keys))]] = nil
+		t.items[key] = nil
 		w.tally.Unstreamed++
 		return
 	}
-	key := t.keys[w.rand.IntN(len(t.keys))]
-	hash := hashOf(key)
-	var in *shard
-	for _, s := range st.open {
-		if s.lo <= hash && hash < s.hi {
-			in = s
-		}
-	}
-	last := t.items[key]
+	in, last := st.openShardOf(key), t.items[key]
 	r := &streamRecord{shard: in, index: len(in.records), at: w.now, gone: last != nil && !last.gone && w.chance(0.2)}
 	r.routes = w.routes()
 	r.exempt = w.plan.Shape.Start == FromTime && w.now.Truncate(time.Second) < startTime.Sub(began)
-	n := len(in.records)
 	keys := fmt.Sprintf(`{"PK":{"S":%q}}`, key)
 	put := streamtest.Record{Keys: keys}
 	if !r.gone {
-		put.New = fmt.Sprintf(`{"PK":{"S":%q},"V":{"N":"%d"}}`, key, n)
+		put.New = fmt.Sprintf(`{"PK":{"S":%q},"V":{"N":"%d"}}`, key, r.index)
 	}
 	if last != nil && !last.gone {
 		put.Old = keys
@@ -190,7 +183,17 @@ func (w *world) write(t *table) {
 	in.records = append(in.records, r)
 	w.bySeq[r.seq] = r
 	t.items[key] = r
-	w.tell("writer", "%s %v #%d %s", r.key, in, r.index, map[bool]string{false: "put", true: "deleted"}[r.gone])
+	done := "put"
+	if r.gone {
+		done = "deleted"
+	}
+	w.tell("writer", "%s %v #%d %s", r.key, in, r.index, done)
+}
+
+// openShardOf returns the open shard of a key.
+func (st *stream) openShardOf(key string) *shard {
+	hash := hashOf(key)
+	return st.open[slices.IndexFunc(st.open, func(s *shard) bool { return s.lo <= hash && hash < s.hi })]
 }
 
 // routes returns the sinks of a record. Every record goes to the first sink, and some go to the others.
