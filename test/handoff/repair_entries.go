@@ -26,6 +26,18 @@ func (w *RepairWorld) anyRow(t view.Target) (view.Row, bool) {
 	return rows[w.rand.IntN(len(rows))], true
 }
 
+// The damages of a row, in the order in which they are drawn. Most sinks draw one of the first four.
+const (
+	changeRow = iota
+	removeRow
+	moveRow
+	alsoMoveRow // a row is moved twice as often
+	removeGuard
+	changeGuard
+	rowDamages
+)
+
+// damageRows damages a row, or something that belongs to a row. It returns what it did; "" if it did nothing.
 func (w *RepairWorld) damageRows(s *sink, t view.Target) string {
 	r, ok := w.anyRow(t)
 	if !ok {
@@ -34,39 +46,30 @@ func (w *RepairWorld) damageRows(s *sink, t view.Target) string {
 	pk, _ := r.PK.Text()
 	sk, _ := r.SK.Text()
 	claims := slices.Contains([]string{"claims, dead_letter", "claims, keep_first"}, s.kind)
-	choice := w.rand.IntN(4)
+	choice := w.rand.IntN(removeGuard)
 	switch {
 	case claims && w.rules.Repair.Guards:
-		choice = w.rand.IntN(6)
+		choice = w.rand.IntN(rowDamages)
 	case claims && w.stores.byHand != nil && w.rand.IntN(2) == 0:
 		return w.damageClaim(t)
 	}
 	if w.shape == changed || w.stores.byHand == nil {
-		choice = 0
-	}
-	row, err := state.MakeRow(r.PK, r.SK)
-	if err != nil {
-		w.failf("%v", err)
+		choice = changeRow
 	}
 	switch choice {
-	case 0:
-		stored, err := w.rowsOf().StoredRows(w.ctx, t, []state.Row{row})
-		if err != nil {
-			w.failf("%v", err)
-		}
-		m := view.Mutation{PK: r.PK, SK: r.SK, Source: r.Source, Version: r.Version, Attributes: []state.Column{{Name: "total", Value: item.StringValue("?")}}}
-		w.mustChange(w.rowsOf().RepairRows(w.ctx, t, []view.RowRepair{{Expected: stored[0], Next: m}}))
+	case changeRow:
+		w.changeRow(t, r)
 		return "a row was changed"
-	case 1:
+	case removeRow:
 		w.byHand(`DELETE FROM "_tw_rows" WHERE pk = ? AND sk = ?`, pk, sk)
 		return "a row was removed"
-	case 2, 3:
+	case moveRow, alsoMoveRow:
 		other := w.otherRow(s, pk)
 		if w.byHand(`UPDATE OR IGNORE "_tw_rows" SET pk = ?1, item = json_set(item, '$.PK.S', ?1) WHERE pk = ?2 AND sk = ?3`, other, pk, sk) == 0 {
 			return ""
 		}
 		return "a row was moved"
-	case 4:
+	case removeGuard:
 		if w.byHand(`DELETE FROM "_tws_guards" WHERE item = ? AND target = (SELECT id FROM "_tws_targets" WHERE view = ? AND birth = ?)`, string(r.Source), t.View, w.id) == 0 {
 			return ""
 		}
@@ -82,6 +85,21 @@ func (w *RepairWorld) damageRows(s *sink, t view.Target) string {
 		}
 		return "a guard was changed"
 	}
+}
+
+// changeRow changes the content of a row, and keeps its version.
+func (w *RepairWorld) changeRow(t view.Target, r view.Row) {
+	row, err := state.MakeRow(r.PK, r.SK)
+	if err != nil {
+		w.failf("%v", err)
+	}
+	stored, err := w.rowsOf().StoredRows(w.ctx, t, []state.Row{row})
+	if err != nil {
+		w.failf("%v", err)
+	}
+	m := view.Mutation{PK: r.PK, SK: r.SK, Source: r.Source, Version: r.Version}
+	m.Attributes = []state.Column{{Name: "total", Value: item.StringValue("?")}}
+	w.mustChange(w.rowsOf().RepairRows(w.ctx, t, []view.RowRepair{{Expected: stored[0], Next: m}}))
 }
 
 // damageClaim removes or changes claims on the rows of a view, or their owners. The rows themselves do not change.

@@ -189,28 +189,8 @@ func (m *image) row(item int) string { return fmt.Sprintf("%d %s %s", m.Total, m
 // claims returns a view whose rows are guarded by item.
 func (w *World) claims(rule view.Collision) (sink, error) {
 	name := "claims-" + string(rule)
-	s, err := w.view(view.Options{Name: name, Collision: rule}, w.prefix(name)+"{Email}", "ROW", func(w *World) map[string]string {
-		want, claimants := make(map[string]string), make(map[string][]string)
-		for i, m := range w.table.now { // in the order of keys
-			if !m.isOrder() || m.Email == "" {
-				continue
-			}
-			key := w.prefix(name) + m.Email + " ROW"
-			claimants[key] = append(claimants[key], keyOf(i)+",o")
-			switch claimed := want[key]; {
-			case claimed == "":
-				want[key] = m.row(i)
-			case rule == view.KeepLast: // backfilled claims are of 1970, so the stream decides who is the owner
-				want[key] += or + m.row(i)
-			}
-		}
-		for key, items := range claimants {
-			if len(items) > 1 {
-				want["claims on "+key] = fmt.Sprint(items)
-			}
-		}
-		return want
-	})
+	want := func(w *World) map[string]string { return w.claimedRows(name, rule) }
+	s, err := w.view(view.Options{Name: name, Collision: rule}, w.prefix(name)+"{Email}", "ROW", want)
 	if err != nil {
 		return sink{}, err
 	}
@@ -239,6 +219,30 @@ func (w *World) claims(rule view.Collision) (sink, error) {
 	}
 	s.any = rule == view.KeepLast
 	return s, nil
+}
+
+// claimedRows returns the required rows of a view of claims, and the claims on each row that several items claim.
+func (w *World) claimedRows(name string, rule view.Collision) map[string]string {
+	want, claimants := make(map[string]string), make(map[string][]string)
+	for i, m := range w.table.now { // in the order of keys
+		if !m.isOrder() || m.Email == "" {
+			continue
+		}
+		key := w.prefix(name) + m.Email + " ROW"
+		claimants[key] = append(claimants[key], keyOf(i)+",o")
+		switch {
+		case want[key] == "":
+			want[key] = m.row(i)
+		case rule == view.KeepLast: // backfilled claims are of 1970, so the stream decides who is the owner
+			want[key] += or + m.row(i)
+		}
+	}
+	for key, items := range claimants {
+		if len(items) > 1 {
+			want["claims on "+key] = fmt.Sprint(items)
+		}
+	}
+	return want
 }
 
 // elementRows returns a view with a row for each element of a list.

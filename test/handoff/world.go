@@ -164,6 +164,26 @@ func (w *World) drawTimes() {
 	if w.rules.BeforeH {
 		at = w.between(0, w.h)
 	}
+	layers := w.drawLayers()
+	if w.rules.OtherStream {
+		w.disabled = w.between(at, at+10*second)
+	}
+	w.unknown = w.oneIn(8)
+	w.countKind(layers)
+	for n := layers; n > 0; n-- { // from the last layer, which comes after the floor, to the first
+		w.layers = append(w.layers, layer{at: at})
+		at = w.between(0, at)
+	}
+	slices.Reverse(w.layers)
+	w.makeParts()
+	w.tell("H is %.3f, the floor %d", float64(w.h)/1000, w.floor)
+	for n, l := range w.layers {
+		w.tell("layer %d is of %.3f (scan: %t)", n, float64(l.at)/1000, w.scan)
+	}
+}
+
+// drawLayers draws the number of layers. A single layer may be a scan.
+func (w *World) drawLayers() int {
 	layers := 1 + w.rand.IntN(3)
 	if w.rules.ofLayers() {
 		layers = 2 + w.rand.IntN(2)
@@ -174,10 +194,12 @@ func (w *World) drawTimes() {
 	if layers == 1 {
 		w.scan = w.oneIn(2) || w.rules.StaleScan
 	}
-	if w.rules.OtherStream {
-		w.disabled = w.between(at, at+10*second)
-	}
-	if w.unknown = w.oneIn(8); w.unknown {
+	return layers
+}
+
+// countKind counts the kind of the world.
+func (w *World) countKind(layers int) {
+	if w.unknown {
 		w.count("world: the snapshot does not know its stream")
 	}
 	switch {
@@ -189,16 +211,6 @@ func (w *World) drawTimes() {
 		w.count("world: incremental exports")
 	default:
 		w.count("world: an export")
-	}
-	for n := layers; n > 0; n-- { // from the last layer, which comes after the floor, to the first
-		w.layers = append(w.layers, layer{at: at})
-		at = w.between(0, at)
-	}
-	slices.Reverse(w.layers)
-	w.makeParts()
-	w.tell("H is %.3f, the floor %d", float64(w.h)/1000, w.floor)
-	for n, l := range w.layers {
-		w.tell("layer %d is of %.3f (scan: %t)", n, float64(l.at)/1000, w.scan)
 	}
 }
 
