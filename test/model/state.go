@@ -29,6 +29,19 @@ type Contest struct {
 	None  bool                // there may be no row
 }
 
+// allows reports whether the row may be stored; "" stands for none.
+func (c Contest) allows(row string) bool {
+	if row == "" && c.None {
+		return true
+	}
+	for letter, requested := range c.Rows {
+		if row == requested || slices.Contains(c.Older[letter], row) {
+			return true
+		}
+	}
+	return false
+}
+
 // Source holds the counts in the ledger of a source after one run.
 type Source struct {
 	Read, Routed, Unrouted int64
@@ -95,14 +108,13 @@ func (s State) Differences(h Held) string {
 	}
 	rows := maps.Clone(h.Rows)
 	for name, contest := range s.Contested {
-		is, known := rows[name], false
+		is := rows[name]
 		for letter, row := range contest.Rows {
-			known = known || row == is || slices.Contains(contest.Older[letter], is)
-			if _, ok := h.Letters[letter]; !ok && row != is && s.Letters != nil {
+			if _, hasLetter := h.Letters[letter]; !hasLetter && row != is && s.Letters != nil {
 				report("dead letter %s is missing, and its item asks for the row %s", letter, name)
 			}
 		}
-		if !known && (is != "" || !contest.None) {
+		if !contest.allows(is) {
 			report("row %s is\n       %s\n  want one of %s", name, is, strings.Join(slices.Sorted(maps.Values(contest.Rows)), "\n              "))
 		}
 		delete(rows, name)

@@ -57,7 +57,7 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	s, places := newState(), rowPlaces{}
 	for _, c := range cs {
 		was, isUnknown := v.formerRow(c)
-		row, is := v.row(c.key, c.New, true) // nil if it failed: the item has no row any more, whatever is wrong with it
+		row, is := v.row(c.key, c.New, true) // no row if it failed, whatever is wrong with the item
 		switch {
 		case is == failed || isUnknown:
 			s.must(sink, c, count)
