@@ -40,11 +40,12 @@ func (l *lane) work(ctx context.Context) error {
 func (l *lane) cut() int {
 	bytes := envelope
 	first := l.records[0]
+	window := windowOf(first, l.TumblingWindow)
 	for i, r := range l.records {
 		bytes += len(r.raw) + 1
 		isFull := i >= l.BatchSize || bytes > l.BatchBytes
 		isLate := l.BatchWindow > 0 && r.created.Sub(first.created) > l.BatchWindow
-		isOfNextWindow := l.TumblingWindow > 0 && !windowOf(r, l.TumblingWindow).Equal(windowOf(first, l.TumblingWindow))
+		isOfNextWindow := l.TumblingWindow > 0 && !windowOf(r, l.TumblingWindow).Equal(window)
 		if i > 0 && (isFull || isLate || isOfNextWindow) {
 			return i
 		}
