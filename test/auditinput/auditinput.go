@@ -233,19 +233,11 @@ func (in *Input) Scan(ctx context.Context) (items, read int, err error) {
 		if err != nil {
 			return items, read, err
 		}
-		for {
-			page, err := r.Read(ctx)
-			if errors.Is(err, io.EOF) {
-				break
-			}
+		for page, err := range pipeline.DecodedPages(ctx, r) {
 			if err != nil {
 				return items, read, err
 			}
-			decoded, err := page.Decoded()
-			if err != nil {
-				return items, read, err
-			}
-			items += len(decoded.Changes)
+			items += len(page.Changes)
 		}
 	}
 	for segment := range in.segments {
