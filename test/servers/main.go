@@ -69,9 +69,10 @@ func run(args []string) (code int, err error) {
 		return 1, err
 	}
 	if command != nil && len(missing) == len(server.Kinds()) { // all tests will run, it seems
-		said := sayWaiting(os.Stderr, func() []string { return []string{"the tools that tests run"} })
+		stopSaying := sayWaiting(os.Stderr, func() []string { return []string{"the tools that tests run"} })
 		err := server.InstallTools(ctx)
-		if said(); err != nil {
+		stopSaying()
+		if err != nil {
 			return 1, err
 		}
 	}
