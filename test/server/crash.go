@@ -15,11 +15,11 @@ import (
 func (f *Function) Crash() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.signal(syscall.SIGKILL)
+	return f.signalBootstrap(syscall.SIGKILL)
 }
 
-// signal signals the bootstrap, if one runs. The caller holds f.mu.
-func (f *Function) signal(sig syscall.Signal) error {
+// signalBootstrap signals the bootstrap, if one runs. The caller holds f.mu.
+func (f *Function) signalBootstrap(sig syscall.Signal) error {
 	if f.p == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (f *Function) stop() {
 	if f.p == nil {
 		return
 	}
-	_ = f.signal(syscall.SIGKILL) // the emulator may not wait for its end
+	_ = f.signalBootstrap(syscall.SIGKILL) // the emulator may not wait for its end
 	f.p.end(syscall.SIGTERM, 5*time.Second)
 	f.p = nil
 	f.http.CloseIdleConnections()
@@ -61,9 +61,9 @@ func (f *Function) stacks() string {
 	const grace = 2 * time.Second
 	before := f.Log()
 	f.mu.Lock()
-	_ = f.signal(syscall.SIGQUIT)
+	_ = f.signalBootstrap(syscall.SIGQUIT)
 	time.Sleep(grace)
-	_ = f.signal(syscall.SIGKILL)
+	_ = f.signalBootstrap(syscall.SIGKILL)
 	if f.p != nil { // Close may have ended it
 		f.p.end(syscall.SIGQUIT, grace)
 	}
