@@ -38,7 +38,9 @@ func (s *scanner) scanValue(b []byte, i int) (int, status) {
 			i, st = scanString(b, i)
 		case c == '{' || c == '[':
 			var empty bool
-			if i, empty, st = s.openBracket(b, i); st == complete && !empty {
+			i, empty, st = s.openBracket(b, i)
+			isAtValue := st == complete && !empty
+			if isAtValue {
 				continue
 			}
 		case c == '-' || '0' <= c && c <= '9':
@@ -55,7 +57,9 @@ func (s *scanner) scanValue(b []byte, i int) (int, status) {
 		if st != complete {
 			return i, st
 		}
-		if i, st = s.closeBrackets(b, i); st != complete || len(s.stack) == 0 {
+		i, st = s.closeBrackets(b, i)
+		isAtEnd := len(s.stack) == 0
+		if st != complete || isAtEnd {
 			return i, st
 		}
 	}

@@ -107,9 +107,9 @@ func (d *documents) classify(i, end int) content {
 		case '"':
 			to, _ := scanString(b, i)
 			if nameNext {
+				colon := skipSpace(b, to)
 				open[len(open)-1].name = b[i+1 : to-1]
-				value := skipSpace(b, skipSpace(b, to)+1)
-				noteName(open, b[value:])
+				noteName(open, b[skipSpace(b, colon+1):])
 				nameNext = false
 			}
 			i = to
