@@ -43,18 +43,23 @@ func (s *Server) operation(op string) *operation {
 	return o
 }
 
-// begin counts a call, and returns its fault.
-func (s *Server) begin(c Call) Fault {
-	c.Time = s.options.Now()
-	o := s.operation(c.Op)
+// count counts a call at a time, in Unix nanoseconds.
+func (o *operation) count(at int64) {
 	o.calls++
-	c.N = o.calls
-	at, expired := c.Time.UnixNano(), 0
+	expired := 0
 	for expired < len(o.recent) && o.recent[expired] <= at-int64(time.Second) {
 		expired++
 	}
 	o.recent = append(o.recent[expired:], at)
 	o.peak = max(o.peak, len(o.recent))
+}
+
+// begin counts a call, and returns its fault.
+func (s *Server) begin(c Call) Fault {
+	c.Time = s.options.Now()
+	o := s.operation(c.Op)
+	o.count(c.Time.UnixNano())
+	c.N = o.calls
 	readers := s.countReaders(c)
 	switch {
 	case len(o.faults) > 0:

@@ -3,7 +3,6 @@ package streamtest
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"io"
 	"maps"
 	"math"
@@ -91,18 +90,9 @@ func (s *Server) delay(ctx context.Context, d time.Duration) error {
 
 // answer executes a request. It returns the status, the body and the fault of the call.
 func (s *Server) answer(req *http.Request, name string, in []byte) (status int, b body, fault Fault) {
-	c := Call{Op: strings.TrimPrefix(req.Header.Get("X-Amz-Target"), "DynamoDBStreams_20120810."), Reader: name}
-	var r request
-	var parseFailure *failure
-	if err := json.Unmarshal(in, &r); err != nil {
-		parseFailure = &failure{code: "SerializationException",
-			message: "the request is not JSON that belongs to this operation"}
-	}
-	c.Stream, c.Shard = r.StreamArn, r.ShardID
-	if parseFailure == nil && c.Op == "GetRecords" {
-		r.iterator, parseFailure = parseIterator(r.ShardIterator)
-		c.Stream, c.Shard = r.iterator.stream, r.iterator.shard
-	}
+	op := strings.TrimPrefix(req.Header.Get("X-Amz-Target"), "DynamoDBStreams_20120810.")
+	r, parseFailure := parseRequest(op, in)
+	c := Call{Op: op, Reader: name, Stream: r.StreamArn, Shard: r.ShardID}
 	encode, fault, f := executeLocked(s, c, func() (func() body, *failure) {
 		if parseFailure != nil {
 			return nil, parseFailure

@@ -24,6 +24,19 @@ type request struct {
 	iterator iterator // parsed ShardIterator
 }
 
+// parseRequest parses the body of a request. Stream and shard of GetRecords are those of its iterator.
+func parseRequest(op string, in []byte) (r request, f *failure) {
+	if err := json.Unmarshal(in, &r); err != nil {
+		return r, &failure{code: "SerializationException",
+			message: "the request is not JSON that belongs to this operation"}
+	}
+	if op == "GetRecords" {
+		r.iterator, f = parseIterator(r.ShardIterator)
+		r.StreamArn, r.ShardID = r.iterator.stream, r.iterator.shard
+	}
+	return r, f
+}
+
 // limit returns the request's limit, but at most serverLimit. bound is the highest limit that the service accepts.
 func (r request) limit(serverLimit, bound int) (int, *failure) {
 	switch {
