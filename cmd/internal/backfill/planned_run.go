@@ -202,12 +202,12 @@ func (j *job) addSource(ctx context.Context, r *plannedRun) error {
 // addSnapshot is [job.addSource] for a snapshot that exists.
 func (j *job) addSnapshot(ctx context.Context, r *plannedRun) error {
 	snap, err := j.openSnapshot(ctx)
-	if err != nil {
-		isRefusedFile := len(j.o.items) > 0 && cli.ExitCode(err) == cli.ExitFailure && ctx.Err() == nil
-		if isRefusedFile {
-			r.addProblem(err)
-			return nil
-		}
+	isRefusedFile := err != nil && len(j.o.items) > 0 && cli.ExitCode(err) == cli.ExitFailure && ctx.Err() == nil
+	switch {
+	case isRefusedFile:
+		r.addProblem(err)
+		return nil
+	case err != nil:
 		return err
 	}
 	info := snap.Info()
