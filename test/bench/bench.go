@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,8 @@ func run(ctx context.Context, o options) error {
 	if o.short {
 		o.rounds, b.span = min(o.rounds, 3), 100*time.Millisecond
 	}
-	if b.file = o.input; o.input != "" {
+	b.file = o.input
+	if o.input != "" {
 		var err error
 		if b.input, err = readInput(o.input); err != nil {
 			return err
@@ -117,14 +119,8 @@ func choose(all []row, o options) ([]row, error) {
 
 // measure runs both sides of a row in turns. The side that goes first alternates.
 func measure(ctx context.Context, b *bench, r row, rounds int) (out result, err error) {
-	before := runtime.GOMAXPROCS(0)
-	defer runtime.GOMAXPROCS(before)
-	switch {
-	case r.cores == 0:
-		runtime.GOMAXPROCS(1)
-	case r.cores > 0:
-		runtime.GOMAXPROCS(r.cores)
-	}
+	cores := cmp.Or(r.cores, 1)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores)) // -1 changes nothing
 	progress(r.name(), "making ready")
 	defer progress("", "")
 	c, err := r.open(ctx, b)

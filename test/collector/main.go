@@ -1,9 +1,9 @@
-// Command collector is an OpenTelemetry collector that writes what it receives to a file: the
-// real receiver, its protocols and its pipelines, for tests that ask what arrived. It also has
-// those parts of the core distribution that the configurations in deploy name.
+// Command collector is an OpenTelemetry collector that writes what it receives to a file, for tests that check what
+// arrived. It has the real receiver with its protocols and pipelines. It also has those parts of the core distribution
+// that the configurations in deploy name.
 //
-// It is a module of its own, as the collector has more dependencies than all else here
-// together. Package test/server builds it once, and starts it.
+// It is a module of its own, because the collector has more dependencies than the rest of the repository. Package
+// test/server builds it once, and starts it.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	}
 }
 
-// factories are the parts that a configuration may name. The collector tells nothing of itself.
+// factories returns the parts that a configuration may name. The collector reports no telemetry of its own.
 func factories() (f otelcol.Factories, err error) {
 	f.Telemetry = telemetry.NewFactory(func() component.Config { return &struct{}{} })
 	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {

@@ -63,7 +63,8 @@ func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error
 			return err
 		}
 		invoked++
-		if batch = batch[done:]; len(batch) == 0 {
+		batch = batch[done:]
+		if len(batch) == 0 {
 			return nil
 		}
 		splits := failed && l.Bisect && len(batch) > 1

@@ -2,18 +2,18 @@ package faults
 
 import "time"
 
-// Fault is one thing that goes wrong between a sink and its server.
+// Fault is a fault of the network between a sink and its server.
 type Fault struct {
 	Name string
 
-	requests, answers way // nil: sound
-	refuse            bool
+	requests, answers way  // nil: no fault
+	refuse            bool // connections are refused
 }
 
-// String is the fault's name.
+// String returns the name of the fault.
 func (f Fault) String() string { return f.Name }
 
-// All are the faults, mild enough that what is slow still ends.
+// All returns the faults with which a slow operation still ends.
 func All() []Fault {
 	return []Fault{
 		Latency(), ResetRequests(), ResetAnswers(), Silence(), SlowClose(), Trickle(), CutAnswers(), CutRequests(), Refusal(),
@@ -31,10 +31,10 @@ func ResetRequests() Fault { return Fault{Name: "reset of requests", requests: r
 // ResetAnswers resets a connection with its first answer: the server did what it was asked to.
 func ResetAnswers() Fault { return Fault{Name: "reset of answers", answers: reset} }
 
-// Silence swallows answers and closes the connection after 100 ms.
+// Silence drops answers, and closes the connection after 100 ms.
 func Silence() Fault { return Fault{Name: "timeout", answers: silent(100 * time.Millisecond)} }
 
-// Hang swallows answers while it lasts, and keeps connections open. It is none of All.
+// Hang drops answers while it lasts, and keeps connections open. It is not in [All].
 func Hang() Fault { return Fault{Name: "hang", answers: silent(0)} }
 
 // SlowClose keeps a connection half open for 100 ms after the server has closed it.

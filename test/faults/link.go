@@ -15,8 +15,7 @@ type link struct {
 	once           sync.Once
 }
 
-// way carries one direction of a link from src to dst. The link ends when it returns, and it returns when the
-// link ends.
+// way carries one direction of a link from src to dst. It returns when the link ends, and its return ends the link.
 type way func(l *link, dst, src net.Conn)
 
 func newLink(client, server net.Conn) *link {
@@ -110,7 +109,8 @@ func reset(l *link, _, src net.Conn) {
 	}
 }
 
-// silent swallows all and keeps the link for that long, 0: until it is broken, whatever src closes.
+// silent reads everything and forwards nothing. It ends the link after a duration. If the duration is 0, it waits until
+// the link ends otherwise, even if src has closed.
 func silent(d time.Duration) way {
 	return func(l *link, _, src net.Conn) {
 		if d > 0 {

@@ -205,7 +205,8 @@ func (w *RepairWorld) damageGroup(a *view.Aggregate, remove bool) string {
 	for i := range now.Sums {
 		now.Sums[i].Amount = now.Sums[i].Amount.Add(now.Sums[i].Amount)
 	}
-	if now.Members = slices.Clone(g.Members); len(now.Members) > 0 {
+	now.Members = slices.Clone(g.Members)
+	if len(now.Members) > 0 {
 		now.Members[0].ID += "?"
 		now.Members = append(now.Members, g.Members[0])
 	}

@@ -152,7 +152,8 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 		if rules.Zero {
 			version = w.version(epoch, "0")
 		}
-		if it.Guard.Version = version; i > 0 {
+		it.Guard.Version = version
+		if i > 0 {
 			it.Expected = version
 		}
 	}

@@ -91,7 +91,8 @@ func shopItems(fixture string, file, files int) (iter.Seq[[]byte], error) {
 			if !c.New.Exists() {
 				continue
 			}
-			if left--; !yield(c.New.Bytes()) {
+			left--
+			if !yield(c.New.Bytes()) {
 				return
 			}
 		}

@@ -44,25 +44,29 @@ func (a *admin) write(l load) (any, error) {
 		}
 		return map[string]int{"written": l.Records}, nil
 	}
-	a.start(func(ctx context.Context) error {
-		began, done := time.Now(), 0
-		tick := time.NewTicker(5 * time.Millisecond)
-		defer tick.Stop()
-		for done < l.Records {
-			for due := min(l.Records, int(time.Since(began).Seconds()*l.Rate)); done < due && ctx.Err() == nil; done++ {
-				if err := a.writeOne(r, l, text); err != nil {
-					return err
-				}
-			}
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return nil
+	a.start(func(ctx context.Context) error { return a.writeAtRate(ctx, r, l, text) })
+	return nil, nil
+}
+
+// writeAtRate makes the records of l at its rate, until ctx ends.
+func (a *admin) writeAtRate(ctx context.Context, r *rand.Rand, l load, text string) error {
+	began, done := time.Now(), 0
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for done < l.Records {
+		due := min(l.Records, int(time.Since(began).Seconds()*l.Rate))
+		for ; done < due && ctx.Err() == nil; done++ {
+			if err := a.writeOne(r, l, text); err != nil {
+				return err
 			}
 		}
-		return nil
-	})
-	return nil, nil
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
 }
 
 // writeOne makes one record.

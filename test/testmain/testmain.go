@@ -1,4 +1,4 @@
-// Package testmain runs the tests of a package: no goroutine may outlive them.
+// Package testmain runs the tests of a package. The tests fail if a goroutine outlives them.
 package testmain
 
 import (
@@ -14,13 +14,13 @@ import (
 // Option prepares the process before the tests run.
 type Option func()
 
-// Checks is how often a property is checked, unless -rapid.checks says otherwise: for stores that are slow.
+// Checks sets the number of checks of a property, unless the flag -rapid.checks is given. It is for slow stores.
 func Checks(n int) Option {
 	return func() {
 		flag.Parse()
-		given := false
-		flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rapid.checks" })
-		if given {
+		isGiven := false
+		flag.Visit(func(f *flag.Flag) { isGiven = isGiven || f.Name == "rapid.checks" })
+		if isGiven {
 			return
 		}
 		if err := flag.Set("rapid.checks", strconv.Itoa(n)); err != nil {

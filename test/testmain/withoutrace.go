@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// WithoutRace runs the tests of the package and returns the exit code. Under the race detector it builds them without
-// and runs those, with the same flags: where the product is another process, or has one thread, the detector finds
-// nothing, and makes the tests ten times as slow.
+// WithoutRace runs the tests of the package and returns the exit code. If the race detector is on, it builds the tests
+// without the detector, and runs these with the same flags. It is for tests of other processes or of one thread: the
+// detector finds nothing there, and makes the tests ten times as slow.
 func WithoutRace(run func() int) int {
 	if !raced {
 		return run()
@@ -34,8 +34,8 @@ func WithoutRace(run func() int) int {
 	return 0
 }
 
-// GoAsReleased is a command of go, such as build, in the environment and with the flags of a release, as far as they
-// decide what is compiled: tests of releases, of images and of programs find each other's packages in the build cache.
+// GoAsReleased returns a command of go, such as build, that compiles with the environment and the flags of a release.
+// So tests of releases, images and programs share packages in the build cache.
 func GoAsReleased(command string, args ...string) *exec.Cmd {
 	cmd := exec.Command("go", append([]string{command, "-race=false", "-trimpath", "-gcflags=all="}, args...)...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

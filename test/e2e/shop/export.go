@@ -71,36 +71,27 @@ func (s *Shop) endExport(e *export) {
 
 // write writes the files, in the format of "DynamoDB table export output format" in AWS's developer guide.
 func (e *export) write() error {
-	dir, table, files, summary, now := e.dir, e.table, e.files, e.summary, e.time
+	table, summary, now := e.table, e.summary, e.time
 	id := fmt.Sprintf("%014d-d6299cbd", now.UnixMilli())
-	folder := "AWSDynamoDB/" + id
+	folder, isIncremental := "AWSDynamoDB/"+id, summary["exportFromTime"] != nil
 	items := 0
 	var manifest bytes.Buffer
-	for n, lines := range files {
-		var b bytes.Buffer
-		z := gzip.NewWriter(&b)
-		for _, line := range lines {
-			_, _ = z.Write([]byte(line + "\n")) // into memory
-		}
-		_ = z.Close() // into memory
+	for n, lines := range e.files {
 		key := fmt.Sprintf("%s/data/file%02d.json.gz", folder, n)
-		if summary["exportFromTime"] != nil {
+		if isIncremental {
 			key = fmt.Sprintf("AWSDynamoDB/data/%s-%02d.json.gz", id, n)
 		}
 		items += len(lines)
-		if err := writeUnder(dir, key, b.Bytes()); err != nil {
-			return err
-		}
-		line, err := json.Marshal(map[string]any{"itemCount": len(lines), "md5Checksum": base64MD5(b.Bytes()), "etag": "af83d6f217c19b8b0fff8023d8ca4716-1", "dataFileS3Key": key})
+		line, err := e.writeData(key, lines)
 		if err != nil {
 			return err
 		}
 		manifest.Write(append(line, '\n'))
 	}
-	summary["exportTime"] = exportTime(now)
-	if summary["exportFromTime"] != nil {
-		delete(summary, "exportTime")
+	if isIncremental {
 		summary["exportToTime"] = exportTime(now)
+	} else {
+		summary["exportTime"] = exportTime(now)
 	}
 	for name, v := range map[string]any{
 		"exportArn": table + "/export/" + id, "startTime": exportTime(now), "endTime": exportTime(now), "tableArn": table, "tableId": "6d1f0f2e-52c4-4a35-9c4b-4e4a1a2f7c10",
@@ -116,11 +107,28 @@ func (e *export) write() error {
 		"manifest-files.json": manifest.Bytes(), "manifest-files.checksum": []byte(base64MD5(manifest.Bytes())),
 		"manifest-summary.json": text, "manifest-summary.checksum": []byte(base64MD5(text)),
 	} {
-		if err := writeUnder(dir, folder+"/"+name, b); err != nil {
+		if err := writeUnder(e.dir, folder+"/"+name, b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// writeData writes a data file, and returns its line of manifest-files.json.
+func (e *export) writeData(key string, lines []string) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for _, line := range lines {
+		_, _ = z.Write([]byte(line + "\n")) // into memory
+	}
+	_ = z.Close() // into memory
+	if err := writeUnder(e.dir, key, b.Bytes()); err != nil {
+		return nil, err
+	}
+	return json.Marshal(map[string]any{
+		"itemCount": len(lines), "md5Checksum": base64MD5(b.Bytes()), "dataFileS3Key": key,
+		"etag": "af83d6f217c19b8b0fff8023d8ca4716-1",
+	})
 }
 
 func base64MD5(b []byte) string {

@@ -86,7 +86,8 @@ func (s *Shop) Write(ctx context.Context, n, perSecond, most int) (count int, er
 			return count, nil
 		case <-tick.C:
 		}
-		for due := int(time.Since(began).Seconds() * float64(perSecond)); count < min(due, most) && ctx.Err() == nil; count++ {
+		due := min(int(time.Since(began).Seconds()*float64(perSecond)), most)
+		for ; count < due && ctx.Err() == nil; count++ {
 			if err := s.change(n); err != nil {
 				if ctx.Err() != nil {
 					err = nil
