@@ -47,8 +47,8 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	return d.brokenRecord(r, text, failedAt, cause, unread), true, nil
 }
 
-// causeAtEnd returns the cause of broken text that reaches the end of the file. If the file is cut off, that becomes the
-// error of the file.
+// causeAtEnd returns the cause of broken text that reaches the end of the file. If the file is cut off, that becomes
+// the error of the file.
 func (d *documents) causeAtEnd(cause error) error {
 	if bytes.HasSuffix(d.w.buf, []byte{0}) {
 		cause = inputs.ErrZeros
