@@ -13,6 +13,26 @@ import (
 // lost reports whether the write returned one result and this result is a loss.
 func lost(rs []view.Result, err error) bool { return err == nil && len(rs) == 1 && rs[0].Lost }
 
+// repairBy calls repair. expectStored makes the stored content the content that repair expects. The rule AnyStored does
+// that before the call. The rule Insists does that before a second call, if the first one lost to a change.
+func repairBy[R any](
+	rules RepairRules, expectStored func() error, lost func([]R, error) bool, repair func() ([]R, error),
+) ([]R, error) {
+	if rules.AnyStored {
+		if err := expectStored(); err != nil {
+			return nil, err
+		}
+	}
+	results, err := repair()
+	if !rules.Insists || !lost(results, err) {
+		return results, err
+	}
+	if err := expectStored(); err != nil {
+		return nil, err
+	}
+	return repair()
+}
+
 // repairRows repairs rows under the rules of the world.
 func (w *RepairWorld) repairRows(ctx context.Context, s RepairableRows, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
 	rules := w.rules.Repair
@@ -36,18 +56,9 @@ func (w *RepairWorld) repairRows(ctx context.Context, s RepairableRows, t view.T
 		}
 		return err
 	}
-	if rules.AnyStored {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
-	}
-	results, err := s.RepairRows(ctx, t, []view.RowRepair{r})
-	if rules.Insists && lost(results, err) {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
+	results, err := repairBy(rules, expectStored, lost, func() ([]view.Result, error) {
 		return s.RepairRows(ctx, t, []view.RowRepair{r})
-	}
+	})
 	if rules.Zero {
 		pk, _ := r.Next.PK.Text()
 		sk, _ := r.Next.SK.Text()
@@ -71,19 +82,10 @@ func (w *RepairWorld) repairGroups(ctx context.Context, s RepairableRows, t view
 		}
 		return err
 	}
-	if rules.AnyRevision || rules.AnyStored {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
-	}
-	results, err := s.RepairGroups(ctx, t, []view.GroupRepair{r})
-	if rules.Insists && lost(results, err) {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
+	rules.AnyStored = rules.AnyStored || rules.AnyRevision
+	return repairBy(rules, expectStored, lost, func() ([]view.Result, error) {
 		return s.RepairGroups(ctx, t, []view.GroupRepair{r})
-	}
-	return results, err
+	})
 }
 
 // repairContributions repairs the contribution of an item under the rules of the world.
@@ -115,19 +117,9 @@ func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows,
 		}
 		return err
 	}
-	if rules.AnyStored {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
-	}
-	results, err := s.Contribute(ctx, t, []state.GroupWrite{write})
-	if rules.Insists && lost(results, err) {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
+	return repairBy(rules, expectStored, lost, func() ([]view.Result, error) {
 		return s.Contribute(ctx, t, []state.GroupWrite{write})
-	}
-	return results, err
+	})
 }
 
 // repairClaims repairs the claim of an item under the rules of the world.
@@ -175,19 +167,9 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 		}
 		return nil
 	}
-	if rules.AnyStored {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
-	}
-	results, err := s.WriteItems(ctx, t, ws)
-	if rules.Insists && lost(results, err) {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
+	return repairBy(rules, expectStored, lost, func() ([]view.Result, error) {
 		return s.WriteItems(ctx, t, ws)
-	}
-	return results, err
+	})
 }
 
 // repairDocuments repairs documents under the rules of the world.
@@ -206,17 +188,8 @@ func (w *RepairWorld) repairDocuments(ctx context.Context, s RepairableDocuments
 		d.Expected, err = s.ReadStored(ctx, d.Next.Index, d.Next.ID, d.Next.Routing)
 		return err
 	}
-	if rules.AnyStored {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
-	}
-	results, err := s.RepairDocuments(ctx, []search.DocumentRepair{d})
-	if rules.Insists && err == nil && results[0].Overtaken {
-		if err := expectStored(); err != nil {
-			return nil, err
-		}
+	overtaken := func(rs []search.Result, err error) bool { return err == nil && rs[0].Overtaken }
+	return repairBy(rules, expectStored, overtaken, func() ([]search.Result, error) {
 		return s.RepairDocuments(ctx, []search.DocumentRepair{d})
-	}
-	return results, err
+	})
 }
