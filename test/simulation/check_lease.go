@@ -218,12 +218,11 @@ func (w *world) noteGap(p *process, g record.Gap) {
 	s.openGap = g.Before == "" && (!g.UnknownExtent || refused)
 	lost := s.noteTrimmed(g)
 	switch {
+	case g.UnknownExtent && refused && !s.dropped:
+		w.tally.UnknownGaps++
+		w.checkRefused(p, s, lost)
 	case g.UnknownExtent:
 		w.tally.UnknownGaps++
-		if refused && !s.dropped {
-			w.checkRefused(p, s, lost)
-			break
-		}
 		if !s.dropped && (s.parent == nil || !s.parent.dropped) {
 			w.broken("a gap of unknown extent has its reason", "%s notes one of %v, which is listed, as its parent is", p.id, s)
 		}
@@ -238,12 +237,17 @@ func (w *world) noteGap(p *process, g record.Gap) {
 		w.broken("a gap is where something was lost", "%s notes a gap of %v after %q before %q (whole: %v), and nothing in it was lost", p.id, s, g.After, g.Before, g.Whole)
 	}
 	if w.plan.Shape.OnGap == coordinator.Stop {
-		isEarlier := g.After == "" || s.stopAfter != "" && record.CompareSequence(g.After, s.stopAfter) < 0
-		if !s.stopped || isEarlier {
-			s.stopAfter = g.After
-		}
-		s.stopped = true
+		s.stopAt(g)
 	}
+}
+
+// stopAt notes that a shard is stopped at a gap. The earliest gap counts.
+func (s *shard) stopAt(g record.Gap) {
+	isEarlier := g.After == "" || s.stopAfter != "" && record.CompareSequence(g.After, s.stopAfter) < 0
+	if !s.stopped || isEarlier {
+		s.stopAfter = g.After
+	}
+	s.stopped = true
 }
 
 // noteTrimmed notes that the trimmed records of a gap are in it. It reports whether one of them was lost.

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -30,30 +31,21 @@ func (w *world) happen(e Event) {
 		w.disable(t, e.For)
 	case TrimSome:
 		s := w.shards[int(e.Pick)%len(w.shards)]
-		if w.now-s.made < w.plan.Shape.Retention && s.row.checkpoint.Kind != leases.Sequence {
-			return // no record of it is older than the retention, and the shard has no checkpoint at a record
+		mayLose := w.now-s.made >= w.plan.Shape.Retention || s.row.checkpoint.Kind == leases.Sequence
+		if mayLose {
+			w.trim(s, min(s.trimmed+e.N, len(s.records)))
 		}
-		w.trim(s, min(s.trimmed+e.N, len(s.records)))
 	case DropOld:
 		// The oldest closed shard is dropped, so all of its ancestors are gone already.
-		for _, s := range w.shards {
-			if s.closed && !s.dropped && s.stream.table == t {
-				w.drop(s)
-				return
-			}
+		isOldest := func(s *shard) bool { return s.closed && !s.dropped && s.stream.table == t }
+		if i := slices.IndexFunc(w.shards, isOldest); i >= 0 {
+			w.drop(w.shards[i])
 		}
 	case Crash:
-		sl := w.slots[e.Who]
-		if sl.proc != nil {
-			sl.proc.crash()
-		}
-		sl.restart(e.For)
+		w.slots[e.Who].crash(e.For)
 	case CrashAll:
 		for _, sl := range w.slots {
-			if sl.proc != nil {
-				sl.proc.crash()
-			}
-			sl.restart(e.For + w.between(0, time.Second))
+			sl.crash(e.For + w.between(0, time.Second))
 		}
 	case Pause:
 		if p := w.slots[e.Who].proc; p != nil {

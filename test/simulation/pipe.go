@@ -174,14 +174,12 @@ func (q *pipe) take(page *pipeline.Page) {
 	if !part.paused && !slices.ContainsFunc(q.queue, func(p *pipeline.Page) bool { return p.Partition == part.name }) {
 		part.wasPaused = false
 	}
-	recs := w.recordsOf(page)
 	var writes []*write
-	var to []int
-	for _, r := range recs {
+	var to []lane
+	for _, r := range w.recordsOf(page) {
 		for s := range sinks {
 			if r.routes&(1<<s) != 0 {
-				writes = append(writes, &write{rec: r, part: part})
-				to = append(to, s)
+				writes, to = append(writes, &write{rec: r, part: part}), append(to, laneOf(r, s))
 			}
 		}
 	}
@@ -193,19 +191,7 @@ func (q *pipe) take(page *pipeline.Page) {
 	var lanes []*laneQueue
 	for i, wr := range writes {
 		wr.page = id
-		k := lane{to[i], wr.rec.key}
-		if k.sink == letters {
-			k.key = wr.rec.seq
-		}
-		l := q.lanes[k]
-		if l == nil {
-			l = &laneQueue{lane: k}
-			q.lanes[k] = l
-		}
-		l.waiting = append(l.waiting, wr)
-		lanes = append(lanes, l)
-		q.ledgers[k.sink].routed++
-		q.ledgers[k.sink].pending++
+		lanes = append(lanes, q.enqueue(wr, to[i]))
 	}
 	// The sink some waits for more records. The other sinks write at once.
 	linger := w.plan.Shape.Linger
@@ -218,6 +204,27 @@ func (q *pipe) take(page *pipeline.Page) {
 		}
 	}
 	q.pause(part)
+}
+
+// laneOf returns the lane of a record in a sink. Each dead letter has a lane of its own.
+func laneOf(r *streamRecord, sink int) lane {
+	if sink == letters {
+		return lane{sink, r.seq}
+	}
+	return lane{sink, r.key}
+}
+
+// enqueue adds a write to its lane, and returns the queue of the lane.
+func (q *pipe) enqueue(wr *write, k lane) *laneQueue {
+	l := q.lanes[k]
+	if l == nil {
+		l = &laneQueue{lane: k}
+		q.lanes[k] = l
+	}
+	l.waiting = append(l.waiting, wr)
+	q.ledgers[k.sink].routed++
+	q.ledgers[k.sink].pending++
+	return l
 }
 
 // pause tells the worker when a partition exceeds its share, and when it is down to half of its share again.

@@ -101,6 +101,14 @@ func (s *slot) restart(after time.Duration) {
 	}
 }
 
+// crash ends the process of the slot, if there is one, and starts another process after a duration.
+func (s *slot) crash(after time.Duration) {
+	if s.proc != nil {
+		s.proc.crash()
+	}
+	s.restart(after)
+}
+
 // options returns the options of p: those that all workers share and those of p itself.
 func (w *world) options(p *process) coordinator.Options {
 	s := w.plan.Shape

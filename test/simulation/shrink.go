@@ -20,11 +20,7 @@ func Shrink(p Plan, make Maker, rule string, runs int) Plan {
 	for again := true; again && runs > 0; {
 		p.Events, again = fewer(p, fails)
 		for i := range p.Events {
-			for _, less := range []func(*Event){
-				func(e *Event) { e.N /= 2 },
-				func(e *Event) { e.For /= 2 },
-				func(e *Event) { e.Rate = 1 },
-			} {
+			for _, less := range lesser {
 				q := p
 				q.Events = slices.Clone(p.Events)
 				was, now := p.Events[i], &q.Events[i]
@@ -61,6 +57,13 @@ func fewer(p Plan, fails func(Plan) bool) ([]Event, bool) {
 		}
 	}
 	return events, some
+}
+
+// lesser are the ways in which an event becomes smaller.
+var lesser = []func(*Event){
+	func(e *Event) { e.N /= 2 },
+	func(e *Event) { e.For /= 2 },
+	func(e *Event) { e.Rate = 1 },
 }
 
 // simpler are the ways in which a world becomes less special.
