@@ -136,43 +136,43 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 func (a *Aggregate) total(shares []share) sinktest.Item {
 	row := sinktest.Item{"PK": shares[0].group["PK"], "SK": shares[0].group["SK"]}
 	for i, v := range a.Values {
-		sum, distinct := new(big.Rat), map[string]bool{}
-		var least, greatest sinktest.Attr
+		var all []sinktest.Attr
 		for _, one := range shares {
-			x := one.values[i]
-			if x == nil {
-				continue
+			if x := one.values[i]; x != nil {
+				all = append(all, x)
 			}
-			if v.Of == "sum" {
-				sum.Add(sum, number(x))
-			}
-			if least == nil || compare(x, least) < 0 {
-				least = x
-			}
-			if greatest == nil || compare(x, greatest) > 0 {
-				greatest = x
-			}
-			distinct[sinktest.Canonical(x)] = true
 		}
-		switch v.Of {
-		case "count":
+		if v.Of == "count" {
 			row[v.Name] = Total(big.NewRat(int64(len(shares)), 1))
-		case "sum":
-			row[v.Name] = Total(sum)
-		case "distinct": // as min and max: omitted if no share has a value
-			if least != nil {
-				row[v.Name] = Total(big.NewRat(int64(len(distinct)), 1))
-			}
-		case "min":
-			row[v.Name] = least
-		case "max":
-			row[v.Name] = greatest
-		}
-		if row[v.Name] == nil {
-			delete(row, v.Name)
+		} else if value := v.total(all); value != nil {
+			row[v.Name] = value
 		}
 	}
 	return row
+}
+
+// total returns a value of a group, which is not a count, from the values of its shares. Without such values it returns
+// nil, except for a sum.
+func (v Value) total(all []sinktest.Attr) sinktest.Attr {
+	switch {
+	case v.Of == "sum":
+		sum := new(big.Rat)
+		for _, x := range all {
+			sum.Add(sum, number(x))
+		}
+		return Total(sum)
+	case len(all) == 0:
+		return nil
+	case v.Of == "min":
+		return slices.MinFunc(all, compare)
+	case v.Of == "max":
+		return slices.MaxFunc(all, compare)
+	}
+	distinct := map[string]bool{}
+	for _, x := range all {
+		distinct[sinktest.Canonical(x)] = true
+	}
+	return Total(big.NewRat(int64(len(distinct)), 1))
 }
 
 // Total returns a sum as a row holds it: an N if it has at most 38 digits and is within the range of DynamoDB, else a

@@ -48,21 +48,29 @@ func (f *ForEach) elements(it sinktest.Item) ([]element, verdict) {
 	if f.Max > 0 && len(all) > f.Max || len(all) > 500 {
 		return nil, failed
 	}
+	if f.By != "" && !identify(all, f.By) {
+		return nil, failed
+	}
 	seen := map[string]bool{}
-	for i := range all {
-		if f.By != "" {
-			text, ok := plainText(members(all[i].value)[f.By])
-			if !ok {
-				return nil, failed
-			}
-			all[i].id = text
-		}
-		if all[i].id != "" && seen[all[i].id] {
+	for _, e := range all {
+		if e.id != "" && seen[e.id] {
 			return nil, failed
 		}
-		seen[all[i].id] = true
+		seen[e.id] = true
 	}
 	return all, found
+}
+
+// identify sets the identity of each element to the text of its member name. It returns false if one has another type.
+func identify(all []element, name string) bool {
+	for i := range all {
+		text, ok := plainText(members(all[i].value)[name])
+		if !ok {
+			return false
+		}
+		all[i].id = text
+	}
+	return true
 }
 
 // meets evaluates the conditions of the item and of the element. If whenEach is nil, the caller has evaluated when

@@ -119,25 +119,28 @@ func (s State) Differences(h Held) string {
 		}
 		delete(rows, name)
 	}
-	for what, pair := range map[string][2]map[string]string{
-		"row": {s.Rows, rows}, "document": {s.Documents, h.Documents}, "archived change": {s.Archived, h.Archived}, "event": {s.Events, h.Events},
-	} {
-		want, got := pair[0], pair[1]
-		for name, w := range want {
-			if is, ok := got[name]; !ok {
-				report("%s %s is missing, want %s", what, name, w)
-			} else if is != w {
-				report("%s %s is\n       %s\n  want %s", what, name, is, w)
-			}
-		}
-		for name, is := range got {
-			if _, ok := want[name]; !ok {
-				report("%s %s should not be there: %s", what, name, is)
-			}
-		}
-	}
+	compareTexts("row", s.Rows, rows, report)
+	compareTexts("document", s.Documents, h.Documents, report)
+	compareTexts("archived change", s.Archived, h.Archived, report)
+	compareTexts("event", s.Events, h.Events, report)
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// compareTexts reports the differences between texts by name. what says what they are.
+func compareTexts(what string, want, got map[string]string, report func(format string, args ...any)) {
+	for name, w := range want {
+		if is, ok := got[name]; !ok {
+			report("%s %s is missing, want %s", what, name, w)
+		} else if is != w {
+			report("%s %s is\n       %s\n  want %s", what, name, is, w)
+		}
+	}
+	for name, is := range got {
+		if _, ok := want[name]; !ok {
+			report("%s %s should not be there: %s", what, name, is)
+		}
+	}
 }
 
 func newState() State {
