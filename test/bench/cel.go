@@ -105,50 +105,67 @@ func openCEL(ctx context.Context, b *bench, s *shape, f celFilter) (*contest, er
 	if err != nil {
 		return nil, err
 	}
-	transition := rules.Transition(status, "*", "completed")
-	decoder := record.NewDecoder(record.DecoderOptions{})
-	payloads, records := s.events(10)
-	var found []pipeline.Event
-	kept := 0 // records that all filters of the last pass keep
-	pass := func(filters ...pipeline.Filter) func(context.Context) (celTally, error) {
-		return func(context.Context) (n celTally, err error) {
-			kept = 0
-			for _, payload := range payloads {
-				page, err := decoder.Decode(payload)
-				if err != nil {
-					return n, err
-				}
-				n.changes += len(page.Changes)
-				for i := range page.Changes {
-					c := &page.Changes[i]
-					for _, f := range filters {
-						verdict, err := f.Check(c)
-						if err != nil {
-							return n, err
-						}
-						if !verdict.Drop {
-							kept++
-						}
-					}
-					if found, err = transition.Detect(found[:0], c); err != nil {
-						return n, err
-					}
-					n.completed += len(found)
-				}
-			}
-			return n, nil
-		}
+	c := &celContest{
+		decoder:    record.NewDecoder(record.DecoderOptions{}),
+		transition: rules.Transition(status, "*", "completed"),
 	}
-	want, err := f.countHolding(decoder, payloads)
+	var records int
+	c.payloads, records = s.events(10)
+	want, err := f.countHolding(c.decoder, c.payloads)
 	if err != nil {
 		return nil, err
 	}
-	with := pass(keep)
+	with := func(context.Context) (celTally, error) { return c.pass(keep) }
+	without := func(context.Context) (celTally, error) { return c.pass(nil) }
 	if _, err := with(ctx); err != nil {
 		return nil, err
 	}
-	if kept != want {
+	if kept := c.kept; kept != want {
 		return nil, fmt.Errorf("the filter keeps %d of %d records, and %d are to be kept", kept, records, want)
 	}
-	return agree(ctx, b, records, with, pass())
+	return agree(ctx, b, records, with, without)
+}
+
+// celContest looks for a transition in the same events, with and without a filter.
+type celContest struct {
+	decoder    *record.Decoder
+	payloads   [][]byte
+	transition pipeline.Detector
+	found      []pipeline.Event
+	kept       int // records that the filter kept in the last pass
+}
+
+// pass goes through all events. filter may be nil.
+func (c *celContest) pass(filter pipeline.Filter) (n celTally, err error) {
+	c.kept = 0
+	for _, payload := range c.payloads {
+		page, err := c.decoder.Decode(payload)
+		if err != nil {
+			return n, err
+		}
+		n.changes += len(page.Changes)
+		for i := range page.Changes {
+			completed, err := c.check(&page.Changes[i], filter)
+			if err != nil {
+				return n, err
+			}
+			n.completed += completed
+		}
+	}
+	return n, nil
+}
+
+// check filters a change, and returns the number of its transitions. The filter only counts.
+func (c *celContest) check(change *record.Change, filter pipeline.Filter) (completed int, err error) {
+	if filter != nil {
+		verdict, err := filter.Check(change)
+		if err != nil {
+			return 0, err
+		}
+		if !verdict.Drop {
+			c.kept++
+		}
+	}
+	c.found, err = c.transition.Detect(c.found[:0], change)
+	return len(c.found), err
 }

@@ -55,12 +55,13 @@ func openDecode[T any](ctx context.Context, b *bench, s *shape) (*contest, error
 			}
 			for i := range page.Changes {
 				for _, image := range [...]item.Image{page.Changes[i].Old, page.Changes[i].New} {
-					if image.Exists() {
-						if _, err := unmarshal.Decode[T](image); err != nil {
-							return n, err
-						}
-						n++
+					if !image.Exists() {
+						continue
 					}
+					if _, err := unmarshal.Decode[T](image); err != nil {
+						return n, err
+					}
+					n++
 				}
 			}
 		}
@@ -74,13 +75,14 @@ func openDecode[T any](ctx context.Context, b *bench, s *shape) (*contest, error
 			}
 			for i := range page {
 				for _, image := range [...]map[string]types.AttributeValue{page[i].Dynamodb.OldImage, page[i].Dynamodb.NewImage} {
-					if image != nil {
-						var out T
-						if err := attributevalue.UnmarshalMap(image, &out); err != nil {
-							return n, err
-						}
-						n++
+					if image == nil {
+						continue
 					}
+					var out T
+					if err := attributevalue.UnmarshalMap(image, &out); err != nil {
+						return n, err
+					}
+					n++
 				}
 			}
 		}

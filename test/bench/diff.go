@@ -63,12 +63,15 @@ func openDiff(ctx context.Context, b *bench, s *shape) (*contest, error) {
 		for i := range records {
 			old, now := records[i].Dynamodb.OldImage, records[i].Dynamodb.NewImage
 			for name, value := range now {
-				if before, ok := old[name]; (!ok || !reflect.DeepEqual(before, value)) && !strings.HasPrefix(name, "aws:rep:") {
+				before, wasThere := old[name]
+				isSame := wasThere && reflect.DeepEqual(before, value)
+				if !isSame && !strings.HasPrefix(name, "aws:rep:") {
 					t.add(name)
 				}
 			}
 			for name := range old {
-				if _, ok := now[name]; !ok && !strings.HasPrefix(name, "aws:rep:") {
+				_, isThere := now[name]
+				if !isThere && !strings.HasPrefix(name, "aws:rep:") {
 					t.add(name)
 				}
 			}
