@@ -44,6 +44,23 @@ func Embedded(t *testing.T, cfg *config.Config, n Names, records [][]byte) State
 func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 	t.Helper()
 	s := NewState()
+	s.readRows(t, dir, n)
+	s.readDocuments(t, dir, n)
+	s.readLetters(t, dir)
+	for _, sink := range []string{"on_completed", "mail"} {
+		for line, err := range jsonl.Read(dir.Events(sink)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.event(t, line)
+		}
+	}
+	s.readArchive(t, dir.Archive(n.Bucket))
+	return s
+}
+
+func (s State) readRows(t *testing.T, dir local.Dir, n Names) {
+	t.Helper()
 	views, err := sqlite.Open(t.Context(), dir.Views(), sqlite.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +74,13 @@ func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 		}
 		s.row(sdkvalue.Item(row.Item))
 	}
+	if err := views.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s State) readDocuments(t *testing.T, dir local.Dir, n Names) {
+	t.Helper()
 	index, err := searchsqlite.OpenReader(t.Context(), dir.Views())
 	if err != nil {
 		t.Fatal(err)
@@ -72,6 +96,13 @@ func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 			s.document(t, d.ID, d.Doc)
 		}
 	}
+	if err := index.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s State) readLetters(t *testing.T, dir local.Dir) {
+	t.Helper()
 	dead, err := deaddir.New(deaddir.Options{Dir: dir.DeadLetters()})
 	if err != nil {
 		t.Fatal(err)
@@ -82,16 +113,12 @@ func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 		}
 		s[Letters][fmt.Sprint(l.Sink, " ", l.Key, " ", l.Version)] = ""
 	}
-	for _, sink := range []string{"on_completed", "mail"} {
-		for line, err := range jsonl.Read(dir.Events(sink)) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			s.event(t, line)
-		}
-	}
-	root := dir.Archive(n.Bucket)
-	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+}
+
+// readArchive reads the objects of an archive in a folder.
+func (s State) readArchive(t *testing.T, root string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && path == root {
 			return nil // nothing is archived
 		}
@@ -112,8 +139,7 @@ func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 		s.object(t, filepath.ToSlash(name), body)
 		return err
 	})
-	if err := errors.Join(err, views.Close(), index.Close()); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
-	return s
 }
