@@ -126,19 +126,13 @@ func watch(c *consumer.Consumer, ended <-chan error, out io.Writer) error {
 	deadline := time.After(idlePatience)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for opened := 0; opened < idleShards; {
+	for opened := 0; opened < idleShards; opened = countOpened(c) {
 		select {
 		case <-tick.C:
 		case err := <-ended:
 			return err
 		case <-deadline:
 			return fmt.Errorf("only %d of %d shards were polled within %s", opened, idleShards, idlePatience)
-		}
-		opened = 0
-		for _, p := range c.Status().Partitions {
-			if p.Opened {
-				opened++
-			}
 		}
 	}
 	if _, err := fmt.Fprintln(out, "opened"); err != nil {
@@ -154,6 +148,16 @@ func watch(c *consumer.Consumer, ended <-chan error, out io.Writer) error {
 	}
 	_, err := fmt.Fprintf(out, "forecast %f\n", c.Status().Member.CallsPerMonth)
 	return err
+}
+
+// countOpened returns the number of polled shards.
+func countOpened(c *consumer.Consumer) (opened int) {
+	for _, p := range c.Status().Partitions {
+		if p.Opened {
+			opened++
+		}
+	}
+	return opened
 }
 
 // again returns a command that runs this program again.

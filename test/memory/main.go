@@ -40,18 +40,20 @@ func main() {
 	flag.Parse()
 	if *child != "" {
 		room := make([]byte, 8<<20) // memory for garbage, as the commands allocate it
-		run := func() error { return runChild(context.Background(), *child, *fixture, *folder, *n) }
+		ctx := context.Background()
+		var err error
 		switch *child {
 		case "idle":
-			run = func() error { return runIdle(*endpoint) }
+			err = runIdle(*endpoint)
 		case "audit":
-			run = func() error { return runAudit(context.Background(), *n, *folder) }
+			err = runAudit(ctx, *n, *folder)
 		case "embed":
-			run = func() error { return embed(context.Background(), *n, *folder) }
+			err = embed(ctx, *n, *folder)
 		case "export":
-			run = func() error { return writeExport(*items, *fixture, *folder) }
+			err = writeExport(*items, *fixture, *folder)
+		default:
+			err = runChild(ctx, *child, *fixture, *folder, *n)
 		}
-		err := run()
 		runtime.KeepAlive(room)
 		if err != nil {
 			log.Fatal(err)
