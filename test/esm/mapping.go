@@ -77,15 +77,8 @@ func (m *Mapping) Run(ctx context.Context, shards ...Shard) (Report, error) {
 	with.BatchSize = cmp.Or(m.BatchSize, 100)
 	with.BatchBytes = cmp.Or(m.BatchBytes, 6<<20)
 	with.Parallelization = cmp.Or(m.Parallelization, 1)
-	switch {
-	case len(m.Functions) == 0:
-		return Report{}, errors.New("esm: Functions is empty")
-	case with.BatchSize < 1 || with.BatchSize > 10_000:
-		return Report{}, errors.New("esm: BatchSize is 1 to 10,000")
-	case with.Parallelization < 1 || with.Parallelization > 10:
-		return Report{}, errors.New("esm: Parallelization is 1 to 10")
-	case with.Parallelization > 1 && m.TumblingWindow > 0:
-		return Report{}, errors.New("esm: a tumbling window excludes Parallelization")
+	if err := with.check(); err != nil {
+		return Report{}, err
 	}
 	r := &run{Mapping: &with, free: make(chan Function, len(m.Functions))}
 	for _, f := range m.Functions {
@@ -110,6 +103,21 @@ func (m *Mapping) Run(ctx context.Context, shards ...Shard) (Report, error) {
 	}
 	all.Wait()
 	return r.report, context.Cause(ctx)
+}
+
+// check returns an error if a field is out of its range. The fields have their defaults.
+func (m *Mapping) check() error {
+	switch {
+	case len(m.Functions) == 0:
+		return errors.New("esm: Functions is empty")
+	case m.BatchSize < 1 || m.BatchSize > 10_000:
+		return errors.New("esm: BatchSize is 1 to 10,000")
+	case m.Parallelization < 1 || m.Parallelization > 10:
+		return errors.New("esm: Parallelization is 1 to 10")
+	case m.Parallelization > 1 && m.TumblingWindow > 0:
+		return errors.New("esm: a tumbling window excludes Parallelization")
+	}
+	return nil
 }
 
 // count changes the report under the lock.
