@@ -189,34 +189,29 @@ func (w *world) live(id string) *process {
 
 // unbalanced returns a breach unless a consumer lives and the shards are shared evenly.
 func (w *world) unbalanced() *Breach {
-	owned := make([]int, len(w.slots))
-	total, alive := 0, 0
+	var alive []*process
 	for _, sl := range w.slots {
 		if sl.proc != nil {
-			alive++
+			alive = append(alive, sl.proc)
 		}
 	}
-	if alive == 0 {
+	if len(alive) == 0 {
 		return &Breach{Rule: "leases are balanced", What: "nobody lives"}
 	}
 	if w.anyGiven() {
 		return nil // the leases after a gap that stops its shard are not taken, so the shares vary
 	}
+	total, owned := 0, map[string]int{} // by consumer id
 	for _, s := range w.shards {
-		if !s.row.there || s.row.checkpoint.Kind == leases.ShardEnd {
-			continue
-		}
-		total++
-		for i, sl := range w.slots {
-			if sl.proc != nil && sl.proc.id == s.row.owner {
-				owned[i]++
-			}
+		if s.row.there && s.row.checkpoint.Kind != leases.ShardEnd {
+			total++
+			owned[s.row.owner]++
 		}
 	}
-	least, most := total/alive-1, (total+alive-1)/alive+1
-	for i, sl := range w.slots {
-		if sl.proc != nil && (owned[i] < least || owned[i] > most) {
-			return &Breach{Rule: "leases are balanced", What: sl.proc.id + " owns " + itoa(owned[i]) + " of " + itoa(total) + " leases among " + itoa(alive)}
+	least, most := total/len(alive)-1, (total+len(alive)-1)/len(alive)+1
+	for _, p := range alive {
+		if n := owned[p.id]; n < least || n > most {
+			return &Breach{Rule: "leases are balanced", What: p.id + " owns " + itoa(n) + " of " + itoa(total) + " leases among " + itoa(len(alive))}
 		}
 	}
 	return nil
