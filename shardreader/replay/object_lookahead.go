@@ -26,26 +26,33 @@ func (d *documents) scanObject(i int) (end int, isEvent bool, err error) {
 		if string(name) == "Records" && d.w.buf[valueAt] == '[' {
 			return valueAt + 1, true, nil
 		}
-		i, err = d.scanValue(valueAt)
-		if err != nil {
-			return 0, false, err
+		next, isLast, err := d.scanMemberValue(valueAt)
+		if err != nil || isLast {
+			return next, false, err
 		}
-		i, err = d.skipSpace(i)
-		if err != nil {
-			return 0, false, err
-		}
-		switch d.w.buf[i] {
-		case '}':
-			return i + 1, false, nil
-		case ',':
-			i, err = d.skipSpace(i + 1)
-			if err != nil {
-				return 0, false, err
-			}
-		default:
-			return 0, false, d.syntaxError(i)
-		}
+		i = next
 	}
+}
+
+// scanMemberValue scans the value of a member, and the comma or bracket after it. It returns the index of the next
+// member. If the member is the last one, it returns the index after the object.
+func (d *documents) scanMemberValue(i int) (next int, isLast bool, err error) {
+	i, err = d.scanValue(i)
+	if err != nil {
+		return 0, false, err
+	}
+	i, err = d.skipSpace(i)
+	if err != nil {
+		return 0, false, err
+	}
+	switch d.w.buf[i] {
+	case '}':
+		return i + 1, true, nil
+	case ',':
+		next, err = d.skipSpace(i + 1)
+		return next, false, err
+	}
+	return 0, false, d.syntaxError(i)
 }
 
 // scanMember scans a comma and the member after it, in the rest of an event after its Records. isRecords reports
