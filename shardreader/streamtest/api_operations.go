@@ -182,6 +182,19 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 		next.index = sh.pageEnd(it.index, limit, s.options.PageBytes)
 		parts = sh.appendPage(parts, it.index, next.index)
 	}
+	hasReadAll := sh.closed() && next.index == len(sh.records)
+	endsShard := hasReadAll && (!s.options.EmptyEnd || next.index == it.index)
+	b := recordsBody(parts)
+	if endsShard {
+		return append(b, []byte(`]}`)), nil
+	}
+	end := make([]byte, 0, 192)
+	end = append(end, `],"NextShardIterator":"`...)
+	return append(b, append(next.append(end), `"}`...)), nil
+}
+
+// recordsBody returns the body of a GetRecords answer up to the end of its records.
+func recordsBody(parts [][]byte) body {
 	b := make(body, 0, 2*len(parts)+2)
 	b = append(b, []byte(`{"Records":[`))
 	for i, part := range parts {
@@ -190,14 +203,7 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 		}
 		b = append(b, part)
 	}
-	hasReadAll := sh.closed() && next.index == len(sh.records)
-	endsShard := hasReadAll && (!s.options.EmptyEnd || next.index == it.index)
-	if endsShard {
-		return append(b, []byte(`]}`)), nil
-	}
-	end := make([]byte, 0, 192)
-	end = append(end, `],"NextShardIterator":"`...)
-	return append(b, append(next.append(end), `"}`...)), nil
+	return b
 }
 
 // iterator is a position for GetRecords. The fields of its text are separated by |. The text has no character that must
