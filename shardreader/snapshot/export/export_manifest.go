@@ -100,16 +100,21 @@ func (s *manifestSummary) interpret() error {
 		return errs.New("itemCount is missing: " + copyAgainHint)
 	}
 	s.view = record.NewAndOldImages
-	if s.ExportType == "" || s.ExportType == "FULL_EXPORT" {
+	switch s.ExportType {
+	case "", "FULL_EXPORT":
 		if s.ExportTime == nil {
 			return errs.New("exportTime is missing: " + copyAgainHint)
 		}
 		s.time = s.ExportTime.UTC()
 		return nil
+	case "INCREMENTAL_EXPORT":
+		return s.interpretIncremental()
 	}
-	if s.ExportType != "INCREMENTAL_EXPORT" {
-		return errs.Errorf("exportType is %q: want FULL_EXPORT or INCREMENTAL_EXPORT", redact.Safe(s.ExportType))
-	}
+	return errs.Errorf("exportType is %q: want FULL_EXPORT or INCREMENTAL_EXPORT", redact.Safe(s.ExportType))
+}
+
+// interpretIncremental is interpret for the fields of an incremental export.
+func (s *manifestSummary) interpretIncremental() error {
 	s.incremental = true
 	if s.FromTime == nil || s.ToTime == nil {
 		return errs.New("exportFromTime or exportToTime is missing: " + copyAgainHint)
