@@ -27,20 +27,25 @@ type knownGap struct {
 // the checkpoint of the shard in the table, or the start of an old shard that must be read completely. If a note of the
 // gap fails, gapPatience begins again.
 func (p *process) met(about string, e coordinator.Event) {
-	var err error
 	switch e := e.(type) {
 	case coordinator.GetShardIteratorResult:
-		err = e.Err
+		p.metRefusal(about, e.Err)
 	case coordinator.GetRecordsResult:
-		err = e.Err
+		p.metRefusal(about, e.Err)
 	case coordinator.WriteResult:
-		if of, isNote := strings.CutPrefix(about, "gap, read "); isNote && e.Err != nil {
-			shard := strings.Fields(of)[0]
-			if k := p.gaps[shard]; k != nil {
-				k.since = p.w.now
-			}
+		of, isNote := strings.CutPrefix(about, "gap, read ")
+		if !isNote || e.Err == nil {
+			return
+		}
+		shard := strings.Fields(of)[0]
+		if k := p.gaps[shard]; k != nil {
+			k.since = p.w.now
 		}
 	}
+}
+
+// metRefusal notes a gap if err, the error of a call that reads a shard, refuses a position as trimmed.
+func (p *process) metRefusal(about string, err error) {
 	if !errors.Is(err, shardreader.ErrTrimmed) {
 		return
 	}

@@ -129,22 +129,34 @@ func (w *world) lag() *Breach {
 			return &Breach{Rule: "lag reaches 0", What: s.String() + what}
 		}
 	}
+	if what := w.toldLag(); what != "" {
+		return &Breach{Rule: "lag reaches 0", What: what}
+	}
+	return nil
+}
+
+// toldLag returns which worker says that it is behind; "" if none does.
+func (w *world) toldLag() string {
 	for _, sl := range w.slots {
 		if sl.proc == nil {
 			continue
 		}
 		for _, of := range sl.proc.m.Status().Partitions {
 			if of.Behind && of.StopReason == "" {
-				return &Breach{Rule: "lag reaches 0", What: sl.proc.id + " says that it is behind in " + w.short(of.Shard)}
+				return sl.proc.id + " says that it is behind in " + w.short(of.Shard)
 			}
 		}
 	}
+	if w.anyGiven() {
+		return ""
+	}
 	for _, m := range w.snapshot().Members {
-		if p := w.live(m.ID); p != nil && (len(m.Behind) > 0 || m.Pending > 0) && !w.anyGiven() {
-			return &Breach{Rule: "lag reaches 0", What: p.id + " says that it is behind"}
+		isBehind := len(m.Behind) > 0 || m.Pending > 0
+		if p := w.live(m.ID); p != nil && isBehind {
+			return p.id + " says that it is behind"
 		}
 	}
-	return nil
+	return ""
 }
 
 // lagOf returns in which way a shard is not read to its last record; "" if it is.
