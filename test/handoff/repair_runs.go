@@ -15,38 +15,48 @@ func (w *RepairWorld) repairAll() {
 			w.drainRepair()
 			writes = 0
 		}
-		var r *report
-		w.startAudit(func(done *report) { r = done })
-		for r == nil {
-			w.now += w.rand.Int64N(second)
-			writes -= w.step(writes)
-			if w.oneIn(2) {
-				w.drainStep(false)
-			}
-		}
-		left, ended := 0, false
-		w.startRepair(func(n int) { left, ended = n, true }, r)
-		for w.oneIn(2) {
-			w.startRepair(nil, r) // a second repair of the same report, at the same time
-			if p := w.processes[len(w.processes)-1]; w.oneIn(2) {
-				w.holdAfter(p, w.rand.IntN(10))
-			}
-		}
-		writes = 4
-		for !ended {
-			w.now += w.rand.Int64N(second)
-			if quiet {
-				w.drainStep(false)
-			} else {
-				writes -= w.step(writes)
-			}
-		}
-		if left == 0 {
+		r := w.awaitAudit(writes)
+		if left := w.awaitRepair(r, quiet); left == 0 {
 			w.count("world: repaired")
 			return
 		}
 	}
 	w.wrong["any"] = "the world is quiet, and an audit with its repair leaves differences"
+}
+
+// awaitAudit makes an audit, and returns its report. Other events happen meanwhile, with some writes.
+func (w *RepairWorld) awaitAudit(writes int) (r *report) {
+	w.startAudit(func(done *report) { r = done })
+	for r == nil {
+		w.now += w.rand.Int64N(second)
+		writes -= w.step(writes)
+		if w.oneIn(2) {
+			w.drainStep(false)
+		}
+	}
+	return r
+}
+
+// awaitRepair repairs the findings of a report, and returns how many are left. Other repairs of the report, and events
+// of the world, happen meanwhile. In a quiet world, these are only events that must still happen.
+func (w *RepairWorld) awaitRepair(r *report, quiet bool) (left int) {
+	ended := false
+	w.startRepair(func(n int) { left, ended = n, true }, r)
+	for w.oneIn(2) {
+		w.startRepair(nil, r)
+		if p := w.processes[len(w.processes)-1]; w.oneIn(2) {
+			w.holdAfter(p, w.rand.IntN(10))
+		}
+	}
+	for writes := 4; !ended; {
+		w.now += w.rand.Int64N(second)
+		if quiet {
+			w.drainStep(false)
+		} else {
+			writes -= w.step(writes)
+		}
+	}
+	return left
 }
 
 // holdAfter holds a process after some calls, until the world has no more writers.

@@ -385,28 +385,33 @@ func (w *World) aggregate(o view.AggregateOptions, group string, shares func(int
 		return groups, nil
 	}
 	want := func(w *World) map[string]string {
-		all := make(map[string][]share)
-		add := func(item int, m *image) {
-			for _, s := range shares(item, m) {
-				key := w.prefix(o.Name) + s.group
-				all[key] = append(all[key], s)
-			}
-		}
-		for i, m := range w.table.now {
-			add(i, m)
-		}
-		for i := range w.table.writes {
-			if e := &w.table.writes[i]; o.KeepOnTTL && e.ttl && e.stamp >= w.floor {
-				add(e.item, e.old)
-			}
-		}
 		groups := make(map[string]string)
-		for key, shares := range all {
-			groups[key] = sum(shares)
+		for group, all := range w.sharesOf(shares, o.KeepOnTTL) {
+			groups[w.prefix(o.Name)+group] = sum(all)
 		}
 		return groups
 	}
 	return sink{name: o.Name, live: a, backfill: a, got: got, want: want}, nil
+}
+
+// sharesOf returns the shares of all items by group. If keep is set, they include those of the expired items.
+func (w *World) sharesOf(shares func(int, *image) []share, keep bool) map[string][]share {
+	all := make(map[string][]share)
+	add := func(item int, m *image) {
+		for _, s := range shares(item, m) {
+			all[s.group] = append(all[s.group], s)
+		}
+	}
+	for i, m := range w.table.now {
+		add(i, m)
+	}
+	for i := range w.table.writes {
+		e := &w.table.writes[i]
+		if keep && e.ttl && e.stamp >= w.floor {
+			add(e.item, e.old)
+		}
+	}
+	return all
 }
 
 // sum returns the required row of a group as text.
