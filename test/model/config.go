@@ -150,26 +150,7 @@ func (c Config) YAML() string {
 func (s Sink) write(w func(string, ...any)) {
 	switch {
 	case s.View != nil:
-		v := s.View
-		w("    view:\n      table: %s", v.Table)
-		writeWhenEach(w, v.When, v.WhenEach)
-		writeForEach(w, v.ForEach)
-		writeKey(w, "key", v.PK, v.SK)
-		if v.Shards > 0 {
-			w("      shards: %d", v.Shards)
-		}
-		if len(v.Attributes) > 0 {
-			w("      attributes:")
-		}
-		for _, a := range v.Attributes {
-			w("        %s: %s", a.Name, quote(a.Value.String()))
-		}
-		if v.Collision != "" {
-			w("      on_collision: %s", v.Collision)
-		}
-		if v.InPlace {
-			w("      tombstones: in_place")
-		}
+		s.View.write(w)
 	case s.Aggregate != nil:
 		a := s.Aggregate
 		w("    aggregate:\n      table: %s", a.Table)
@@ -202,6 +183,28 @@ func (s Sink) write(w func(string, ...any)) {
 		writeWhen(w, a.When, a.Image)
 	case s.Notify != nil:
 		w("    notify:\n      events: [%s]", strings.Join(s.Notify.Events, ", "))
+	}
+}
+
+func (v *View) write(w func(string, ...any)) {
+	w("    view:\n      table: %s", v.Table)
+	writeWhenEach(w, v.When, v.WhenEach)
+	writeForEach(w, v.ForEach)
+	writeKey(w, "key", v.PK, v.SK)
+	if v.Shards > 0 {
+		w("      shards: %d", v.Shards)
+	}
+	if len(v.Attributes) > 0 {
+		w("      attributes:")
+	}
+	for _, a := range v.Attributes {
+		w("        %s: %s", a.Name, quote(a.Value.String()))
+	}
+	if v.Collision != "" {
+		w("      on_collision: %s", v.Collision)
+	}
+	if v.InPlace {
+		w("      tombstones: in_place")
 	}
 }
 
