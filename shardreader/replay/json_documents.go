@@ -152,9 +152,9 @@ func (d *documents) readValue() (r savedRecord, found bool, err error) {
 	return d.takeRecord(end), true, nil
 }
 
-// opensArray reports whether the bracket at the present position opens an array of records. Where a comma is expected,
-// no value can follow, so a bracket always does. Where an array expects a value, the bracket does only if a whole
-// record follows it. The end of the first array is missing in both cases.
+// opensArray reports whether the bracket at the present position opens an array of records. It does between documents.
+// In an array it does if a comma is expected, because no value can come there, or if a whole record follows it. The end
+// of the outer array is then missing.
 func (d *documents) opensArray() bool {
 	if d.nesting == betweenDocuments || d.expect == wantComma {
 		return true
@@ -168,21 +168,26 @@ func (d *documents) peek() (byte, bool) {
 	d.tokenEnd, d.tokenEndLine = d.w.offset, d.w.line
 	for {
 		c, ok := d.w.nextNonSpace()
-		if c != byteOrderMark[0] {
+		if c != byteOrderMark[0] || !d.skipByteOrderMark() {
 			return c, ok
 		}
-		d.w.fillTo(len(byteOrderMark))
-		if !bytes.HasPrefix(d.w.buf, byteOrderMark) {
-			return c, ok
-		}
-		if d.nesting != betweenDocuments { // another file begins here: the file before it was truncated
-			d.addFault(errNoEnd)
-			d.nesting, d.uncertain = betweenDocuments, true
-		}
-		indent := d.w.indent // the mark is not text before the next byte
-		d.w.consume(len(byteOrderMark))
-		d.w.indent = indent
 	}
+}
+
+// skipByteOrderMark consumes a byte order mark. It returns false if the text does not begin with one.
+func (d *documents) skipByteOrderMark() bool {
+	d.w.fillTo(len(byteOrderMark))
+	if !bytes.HasPrefix(d.w.buf, byteOrderMark) {
+		return false
+	}
+	if d.nesting != betweenDocuments { // another file begins here: the file before it was truncated
+		d.addFault(errNoEnd)
+		d.nesting, d.uncertain = betweenDocuments, true
+	}
+	indent := d.w.indent // the mark is not text before the next byte
+	d.w.consume(len(byteOrderMark))
+	d.w.indent = indent
+	return true
 }
 
 var byteOrderMark = []byte("\ufeff")
