@@ -32,7 +32,7 @@ func (s *Source) spreadClaims() {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(s.options.Owner))
 	first := int(h.Sum32() % uint32(len(s.parts)))
-	s.parts = append(s.parts[first:len(s.parts):len(s.parts)], s.parts[:first]...)
+	s.parts = slices.Concat(s.parts[first:], s.parts[:first])
 }
 
 // claimParts claims parts until the source is closed.

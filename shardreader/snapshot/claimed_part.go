@@ -157,8 +157,8 @@ func (s *Source) countItems(p *record.Page, of returnedPage) {
 // read are written. The caller holds mu.
 func (c *claimedPart) isSettled() bool { return c.allWritten || c.phase == failed && len(c.pages) == 0 }
 
-// commit notes that the pages up to a number are written. The caller holds mu.
-func (s *Source) commit(c *claimedPart, lastNumber int64) {
+// noteWritten notes that the pages up to a number are written. The caller holds mu.
+func (s *Source) noteWritten(c *claimedPart, lastNumber int64) {
 	for ; c.firstNumber <= lastNumber && len(c.pages) > 0; c.firstNumber++ {
 		page := c.pages[0]
 		c.pages = c.pages[1:]

@@ -263,7 +263,7 @@ func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Positi
 		s.mu.Unlock()
 		return nil
 	}
-	s.commit(c, number)
+	s.noteWritten(c, number)
 	isSettled := c.isSettled()
 	s.mu.Unlock()
 	if !isSettled {

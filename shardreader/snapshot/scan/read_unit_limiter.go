@@ -61,7 +61,7 @@ func (l *limiter) tryReserve() time.Duration {
 	defer l.mu.Unlock()
 	rate := l.addUnits()
 	if l.balance < 0 {
-		return time.Duration(-l.balance/rate*float64(time.Second)) + 1
+		return time.Duration(-l.balance/rate*float64(time.Second)) + 1 // never 0
 	}
 	l.balance -= pageUnits
 	return 0
