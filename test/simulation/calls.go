@@ -26,7 +26,7 @@ func (p *process) do(a coordinator.Action) {
 			return coordinator.ListStreamsResult{Call: a.Call, Page: page, Err: err}
 		}, func(err error) coordinator.Event { return coordinator.ListStreamsResult{Call: a.Call, Err: err} })
 	case coordinator.DescribeStream:
-		p.w.describing(p)
+		p.w.countDescribe(p)
 		p.ask("DescribeStream", a.Call, "describe "+a.Query.StreamARN, func() coordinator.Event {
 			d, err := p.w.server.DescribeStream(context.Background(), a.Query)
 			return coordinator.DescribeStreamResult{Call: a.Call, Description: d, Err: err}
@@ -34,7 +34,7 @@ func (p *process) do(a coordinator.Action) {
 	case coordinator.GetShardIterator:
 		p.ask("GetShardIterator", a.Call, p.reading(a.At.Shard), func() coordinator.Event {
 			it, err := p.w.server.GetShardIterator(context.Background(), a.At)
-			p.w.positioned(p, a.At, err)
+			p.w.notePosition(p, a.At, err)
 			return coordinator.GetShardIteratorResult{Call: a.Call, Iterator: it, Err: err, WallTime: p.w.wall()}
 		}, func(err error) coordinator.Event { return coordinator.GetShardIteratorResult{Call: a.Call, Err: err} })
 	case coordinator.GetRecords:
@@ -76,9 +76,9 @@ func (p *process) do(a coordinator.Action) {
 		p.revoked[shard]++
 		p.pipe.revoke(a.Partition)
 	case coordinator.Log:
-		p.says(a)
+		p.noteLog(a)
 	case coordinator.AtEnd:
-		p.saysEnd(a)
+		p.checkAtEnd(a)
 	case coordinator.Stopped:
 		p.stoppedCleanly()
 	}
@@ -116,7 +116,7 @@ func (p *process) answer(c coordinator.Call, about string, e coordinator.Event) 
 		if _, ok := e.(coordinator.GetRecordsResult); ok {
 			p.reads--
 		}
-		p.met(about, e)
+		p.noteAnswer(about, e)
 		p.step(e)
 	})
 }
@@ -171,7 +171,7 @@ func (p *process) getRecords(a coordinator.GetRecords) {
 	}
 	p.checkPaused(a.Query.Shard)
 	p.ask("GetRecords", a.Call, p.reading(a.Query.Shard), func() coordinator.Event {
-		w.reader(p, a.Query.Shard)
+		w.noteReader(p, a.Query.Shard)
 		if w.trouble(StreamCut, 0) {
 			w.server.Fail("GetRecords", w.cut())
 		}

@@ -66,7 +66,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	}
 	if len(recs) > 0 {
 		last := recs[len(recs)-1]
-		p.passes(last.shard)
+		p.checkPassed(last.shard)
 		w.checkPosition(p, page, last)
 		w.checkStopped(p, last)
 	}

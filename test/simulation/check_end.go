@@ -10,9 +10,10 @@ import (
 // idler reports whether the worker of a process must report when everything is read.
 func (p *process) idler() bool { return p.slot.n < p.w.plan.Shape.Idlers }
 
-// saysEnd checks a worker's report that everything is read. The command ends after such a report. Until the faults have
-// ended, saysEnd therefore stops some of these processes, and later starts others in their slots. The rest continue.
-func (p *process) saysEnd(a coordinator.AtEnd) {
+// checkAtEnd checks a worker's report that everything is read. The command ends after such a report. Until the faults
+// have ended, saysEnd therefore stops some of these processes, and later starts others in their slots. The rest
+// continue.
+func (p *process) checkAtEnd(a coordinator.AtEnd) {
 	w := p.w
 	asked := p.born + time.Duration(float64(a.ReadUpTo-p.offset)/p.rate)
 	p.ended = asked
@@ -43,7 +44,7 @@ func (w *world) checkEnd(p *process, s *shard, asked time.Duration, stopped map[
 			break
 		}
 		needsNoCheckpoint := r.exempt || r.noted || !s.row.there && r.durable == r.routes
-		if needsNoCheckpoint || s.row.covers(r) || len(stopped) > 0 && w.given(s) {
+		if needsNoCheckpoint || s.row.covers(r) || len(stopped) > 0 && w.isHalted(s) {
 			continue
 		}
 		w.broken("the end is where all is read", "%s says that all before %s is read and checkpointed, and %v #%d of %s is not (%s, its lease at %v)",

@@ -23,15 +23,15 @@ type knownGap struct {
 	told  bool          // an error was logged
 }
 
-// met notes a gap that an answer reveals to a process. Such an answer refuses a position as trimmed. The position is
-// the checkpoint of the shard in the table, or the start of an old shard that must be read completely. If a note of the
-// gap fails, gapPatience begins again.
-func (p *process) met(about string, e coordinator.Event) {
+// noteAnswer notes a gap that an answer reveals to a process. Such an answer refuses a position as trimmed. The
+// position is the checkpoint of the shard in the table, or the start of an old shard that must be read completely. If a
+// note of the gap fails, gapPatience begins again.
+func (p *process) noteAnswer(about string, e coordinator.Event) {
 	switch e := e.(type) {
 	case coordinator.GetShardIteratorResult:
-		p.metRefusal(about, e.Err)
+		p.noteRefusal(about, e.Err)
 	case coordinator.GetRecordsResult:
-		p.metRefusal(about, e.Err)
+		p.noteRefusal(about, e.Err)
 	case coordinator.WriteResult:
 		of, isNote := strings.CutPrefix(about, "gap, read ")
 		if !isNote || e.Err == nil {
@@ -44,8 +44,8 @@ func (p *process) met(about string, e coordinator.Event) {
 	}
 }
 
-// metRefusal notes a gap if err, the error of a call that reads a shard, refuses a position as trimmed.
-func (p *process) metRefusal(about string, err error) {
+// noteRefusal notes a gap if err, the error of a call that reads a shard, refuses a position as trimmed.
+func (p *process) noteRefusal(about string, err error) {
 	if !errors.Is(err, shardreader.ErrTrimmed) {
 		return
 	}
@@ -57,12 +57,12 @@ func (p *process) metRefusal(about string, err error) {
 	isOld := w.now-s.made >= w.plan.Shape.Retention
 	isReadFromStart := s.row.first != "" && w.plan.Shape.Start == FromOldest
 	if s.row.checkpoint.Kind == leases.Sequence || isOld && isReadFromStart {
-		w.knows(p, s)
+		w.noteKnown(p, s)
 	}
 }
 
-// knows notes that a process knows of a gap, and checks later that the process reports it.
-func (w *world) knows(p *process, s *shard) *knownGap {
+// noteKnown notes that a process knows of a gap, and checks later that the process reports it.
+func (w *world) noteKnown(p *process, s *shard) *knownGap {
 	k := p.gaps[s.id]
 	if k == nil {
 		k = &knownGap{since: w.now}
@@ -77,7 +77,7 @@ func (w *world) knows(p *process, s *shard) *knownGap {
 func (w *world) watchGap(p *process, s *shard, k *knownGap) {
 	w.at(k.since+gapPatience, func() {
 		switch {
-		case w.forgets(p, s, k):
+		case w.isExcused(p, s, k):
 			return
 		case p.paused:
 			k.since = w.now
@@ -88,20 +88,20 @@ func (w *world) watchGap(p *process, s *shard, k *knownGap) {
 			w.watchGap(p, s, k)
 			return
 		}
-		if what := w.unsaid(p, s, k); what != "" {
+		if what := w.missingReport(p, s, k); what != "" {
 			w.broken("a gap is durable, told, and stops its shard", "%v after %s met a gap of %v, %s",
 				w.now-k.since, p.id, s, what)
 		}
 	})
 }
 
-// forgets reports whether a process no longer has to report a gap.
-func (w *world) forgets(p *process, s *shard, k *knownGap) bool {
+// isExcused reports whether a process no longer has to report a gap.
+func (w *world) isExcused(p *process, s *shard, k *knownGap) bool {
 	return p.dead || p.stopping || p.gaps[s.id] != k || p.drained[s.id] || s.row.owner != p.id
 }
 
-// unsaid returns what a process has not done yet about a gap that it knows of; "" if it has done everything.
-func (w *world) unsaid(p *process, s *shard, k *knownGap) string {
+// missingReport returns what a process has not done yet about a gap that it knows of; "" if it has done everything.
+func (w *world) missingReport(p *process, s *shard, k *knownGap) string {
 	switch {
 	case !k.noted:
 		return "it is not durable"
@@ -122,8 +122,8 @@ func (w *world) unsaid(p *process, s *shard, k *knownGap) string {
 func (w *world) untold() *Breach {
 	for _, p := range w.procs {
 		for _, s := range w.shards {
-			if k := p.gaps[s.id]; k != nil && !w.forgets(p, s, k) {
-				if what := w.unsaid(p, s, k); what != "" {
+			if k := p.gaps[s.id]; k != nil && !w.isExcused(p, s, k) {
+				if what := w.missingReport(p, s, k); what != "" {
 					return &Breach{Rule: "a gap is durable, told, and stops its shard", What: p.id + " met one of " + s.String() + ", and " + what}
 				}
 			}
@@ -132,16 +132,16 @@ func (w *world) untold() *Breach {
 	return nil
 }
 
-// passes checks that no record after a gap is delivered before the gap is durable and logged.
-func (p *process) passes(s *shard) {
+// checkPassed checks that no record after a gap is delivered before the gap is durable and logged.
+func (p *process) checkPassed(s *shard) {
 	if k := p.gaps[s.id]; k != nil && !(k.noted && k.told) {
 		p.w.broken("a gap is durable, told, and stops its shard", "%s delivers records of %v behind a gap that is durable: %s, told: %s", p.id, s, yes(k.noted), yes(k.told))
 	}
 	delete(p.gaps, s.id)
 }
 
-// says handles a log message of a worker. The error "records were lost" marks the gaps that it names as told.
-func (p *process) says(a coordinator.Log) {
+// noteLog handles a log message of a worker. The error "records were lost" marks the gaps that it names as told.
+func (p *process) noteLog(a coordinator.Log) {
 	if a.Level != slog.LevelError || !strings.HasPrefix(a.Message, "records were lost") {
 		return
 	}

@@ -35,9 +35,9 @@ func leasedBelow(s *shard) *shard {
 	return nil
 }
 
-// begun exempts the records before the position at which the fleet begins an unread stream. No consumer has to deliver
-// them.
-func (w *world) begun(s *shard, l leases.Lease) {
+// exemptBefore exempts the records before the position at which the fleet begins an unread stream. No consumer has to
+// deliver them.
+func (w *world) exemptBefore(s *shard, l leases.Lease) {
 	w.tally.Begun++
 	from := l.From.Sub(began)
 	for _, a := range w.shards {
@@ -72,8 +72,8 @@ func (s *shard) before(o *shard) bool {
 	return false
 }
 
-// positioned notes that a reader begins at the newest record. No consumer has to deliver older records.
-func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) {
+// notePosition notes that a reader begins at the newest record. No consumer has to deliver older records.
+func (w *world) notePosition(p *process, at shardreader.ShardPosition, err error) {
 	s := w.byID[at.Shard]
 	if s == nil || err != nil || at.Type != shardreader.Latest {
 		return
@@ -211,7 +211,7 @@ func (w *world) noteGap(p *process, g record.Gap) {
 	if k := p.gaps[s.id]; k != nil {
 		k.noted = true
 	} else if g.Whole && s.row.owner == p.id && !p.dead {
-		w.knows(p, s).noted = true
+		w.noteKnown(p, s).noted = true
 	}
 	w.tell("state", "%s notes a gap of %v: after %q before %q whole %v unknown %v", p.id, s, g.After, g.Before, g.Whole, g.UnknownExtent)
 	refused := g.UnknownExtent && !g.Whole && s.row.there && progress(s.row.checkpoint) == 0 // at the shard's start
@@ -227,8 +227,8 @@ func (w *world) noteGap(p *process, g record.Gap) {
 			w.broken("a gap of unknown extent has its reason", "%s notes one of %v, which is listed, as its parent is", p.id, s)
 		}
 		for a := s; a != nil; a = a.parent {
-			a.gone()
-			goneBelow(a)
+			a.noteGone()
+			noteGoneBelow(a)
 		}
 	case s.trimmedAt(g.After) && w.plan.Shape.StrictTrim:
 		// The position itself is refused, and it is unknown whether something after it is gone.
@@ -293,8 +293,8 @@ func (w *world) checkRefused(p *process, s *shard, lost bool) {
 	}
 }
 
-// gone notes that the records of a dropped shard are in a gap of unknown extent.
-func (s *shard) gone() {
+// noteGone notes that the records of a dropped shard are in a gap of unknown extent.
+func (s *shard) noteGone() {
 	if s.dropped {
 		for _, r := range s.records {
 			r.noted = true
@@ -302,12 +302,12 @@ func (s *shard) gone() {
 	}
 }
 
-// goneBelow notes that the descendants of a dropped shard may have been dropped before a consumer saw them.
-func goneBelow(s *shard) {
+// noteGoneBelow notes that the descendants of a dropped shard may have been dropped before a consumer saw them.
+func noteGoneBelow(s *shard) {
 	for _, c := range s.children {
 		if s.dropped && c.dropped && !c.leased {
-			c.gone()
-			goneBelow(c)
+			c.noteGone()
+			noteGoneBelow(c)
 		}
 	}
 }
@@ -317,8 +317,8 @@ func (s *shard) trimmedAt(seq string) bool {
 	return slices.ContainsFunc(s.records[:s.trimmed], func(r *streamRecord) bool { return r.seq == seq })
 }
 
-// reader notes that a call reads a shard now. At most two processes may read a shard at a time.
-func (w *world) reader(p *process, id string) {
+// noteReader notes that a call reads a shard now. At most two processes may read a shard at a time.
+func (w *world) noteReader(p *process, id string) {
 	s := w.byID[id]
 	if s == nil {
 		w.broken("shards are real", "%s reads %q", p.id, id)
@@ -341,8 +341,8 @@ type reading struct {
 	at time.Duration
 }
 
-// describing counts a DescribeStream call. All processes together may make at most ten in a second.
-func (w *world) describing(p *process) {
+// countDescribe counts a DescribeStream call. All processes together may make at most ten in a second.
+func (w *world) countDescribe(p *process) {
 	w.tally.Describes++
 	// A process that was paused between its permission and the call cannot know that the permission is too old.
 	if p.resumed > 0 && w.now < p.resumed+2*time.Second || w.troubled(TableSlow, 0, false) {

@@ -166,7 +166,7 @@ func (w *world) create(p *process, l leases.Lease) error {
 	w.checkCheckpoint(p, sh)
 	if w.unbegun(sh) {
 		sh.row.root = true
-		w.begun(sh, l)
+		w.exemptBefore(sh, l)
 	}
 	sh.leased, sh.stream.table.leased = true, true
 	return nil

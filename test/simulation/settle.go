@@ -37,7 +37,7 @@ func (w *world) await(until time.Duration) {
 	unwell := w.unwell()
 	if unwell == nil {
 		w.tell("calm", "all is well")
-		if w.anyGiven() {
+		if w.anyHalted() {
 			w.tally.StoppedAtGap++
 		}
 		w.stop()
@@ -60,9 +60,9 @@ func (w *world) unwell() *Breach {
 	return nil
 }
 
-// given reports whether a shard is not read further because of a gap. The gap may be in the shard itself, in an
+// isHalted reports whether a shard is not read further because of a gap. The gap may be in the shard itself, in an
 // ancestor, in an earlier stream of the table, or before the shard's stream or an earlier stream.
-func (w *world) given(s *shard) bool {
+func (w *world) isHalted(s *shard) bool {
 	for a := s; a != nil; a = a.parent {
 		if a.stopped {
 			return true
@@ -79,7 +79,7 @@ func (w *world) given(s *shard) bool {
 // unstopped returns a breach if a shard stopped at a gap and its lease does not say so. Later readers need that note.
 func (w *world) unstopped() *Breach {
 	for _, s := range w.shards {
-		isRead := s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && (s.parent == nil || !w.given(s.parent))
+		isRead := s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && (s.parent == nil || !w.isHalted(s.parent))
 		if isRead && s.stopped && s.row.stopped == "" {
 			return &Breach{Rule: "a stop is in the table", What: s.String() + " stopped at a gap, and its lease does not say so"}
 		}
@@ -90,7 +90,7 @@ func (w *world) unstopped() *Breach {
 // unread returns a breach unless each record is in its sinks or in a noted gap.
 func (w *world) unread() *Breach {
 	for _, s := range w.shards {
-		if w.given(s) {
+		if w.isHalted(s) {
 			continue
 		}
 		if w.advance(s); s.fine < len(s.records) {
@@ -122,7 +122,7 @@ func (w *world) wrongState() *Breach {
 // it is behind.
 func (w *world) lag() *Breach {
 	for _, s := range w.shards {
-		if w.given(s) || s.dropped || !s.leased && w.skipped(s) {
+		if w.isHalted(s) || s.dropped || !s.leased && w.skipped(s) {
 			continue
 		}
 		if what := w.lagOf(s); what != "" {
@@ -147,7 +147,7 @@ func (w *world) toldLag() string {
 			}
 		}
 	}
-	if w.anyGiven() {
+	if w.anyHalted() {
 		return ""
 	}
 	for _, m := range w.snapshot().Members {
@@ -187,7 +187,7 @@ func (w *world) skipped(s *shard) bool {
 	return s.closed && slices.IndexFunc(s.records, func(r *streamRecord) bool { return !r.exempt }) < 0
 }
 
-func (w *world) anyGiven() bool { return slices.ContainsFunc(w.shards, w.given) }
+func (w *world) anyHalted() bool { return slices.ContainsFunc(w.shards, w.isHalted) }
 
 // live returns the live process with a name, or nil.
 func (w *world) live(id string) *process {
@@ -210,7 +210,7 @@ func (w *world) unbalanced() *Breach {
 	if len(alive) == 0 {
 		return &Breach{Rule: "leases are balanced", What: "nobody lives"}
 	}
-	if w.anyGiven() {
+	if w.anyHalted() {
 		return nil // the leases after a gap that stops its shard are not taken, so the shares vary
 	}
 	total, owned := 0, map[string]int{} // by consumer id
@@ -223,7 +223,8 @@ func (w *world) unbalanced() *Breach {
 	least, most := total/len(alive)-1, (total+len(alive)-1)/len(alive)+1
 	for _, p := range alive {
 		if n := owned[p.id]; n < least || n > most {
-			return &Breach{Rule: "leases are balanced", What: p.id + " owns " + itoa(n) + " of " + itoa(total) + " leases among " + itoa(len(alive))}
+			what := p.id + " owns " + itoa(n) + " of " + itoa(total) + " leases among " + itoa(len(alive))
+			return &Breach{Rule: "leases are balanced", What: what}
 		}
 	}
 	return nil
@@ -241,7 +242,7 @@ func (w *world) childrenOf(s *shard) []*shard {
 // piledUp returns a breach if the lease of an ended shard remains although nobody needs it any more.
 func (w *world) piledUp() *Breach {
 	for _, s := range w.shards {
-		if !s.row.there || s.row.checkpoint.Kind != leases.ShardEnd || w.given(s) {
+		if !s.row.there || s.row.checkpoint.Kind != leases.ShardEnd || w.isHalted(s) {
 			continue
 		}
 		isUnbegun := func(c *shard) bool { return c.row.there && c.row.checkpoint.Kind == leases.TrimHorizon }
