@@ -47,7 +47,7 @@ func (w *RepairWorld) audit(p *process, r *report) {
 	var looked int64
 	for round := 0; len(suspects) > 0; round++ {
 		if round > 0 && !w.rules.Repair.Unwaited {
-			w.waitUntil(p, func() bool { return w.past(looked) })
+			w.waitUntil(p, func() bool { return w.isPast(looked) })
 		}
 		suspects = w.lookAt(suspects, round, r)
 		looked = w.now
@@ -61,8 +61,8 @@ func (w *RepairWorld) audit(p *process, r *report) {
 	}
 }
 
-// past reports whether all changes up to a time are acknowledged, and none of them will be delivered again.
-func (w *RepairWorld) past(at int64) bool {
+// isPast reports whether all changes up to a time are acknowledged, and none of them will be delivered again.
+func (w *RepairWorld) isPast(at int64) bool {
 	for _, s := range w.shards {
 		if s.durable < len(s.writes) && s.writes[s.durable].at <= at {
 			return false
@@ -86,7 +86,7 @@ func (w *RepairWorld) snapshotOf(item int) *record.Change {
 	if err != nil {
 		w.failf("%v", err)
 	}
-	c, err := one(page)
+	c, err := onlyChange(page)
 	if err != nil {
 		w.failf("%v", err)
 	}

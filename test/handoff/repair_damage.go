@@ -94,7 +94,7 @@ func (w *RepairWorld) settle() {
 	}
 	w.finishWriters()
 	for len(w.late)+len(w.givenUp) > 0 {
-		w.comeBack()
+		w.redeliver()
 	}
 	w.finishWriters()
 	w.damagedAt = w.now

@@ -106,8 +106,8 @@ func (w *RepairWorld) crash() {
 	}
 }
 
-// comeBack writes a batch that a late process still holds, or one that was given up.
-func (w *RepairWorld) comeBack() {
+// redeliver writes a batch that a late process still holds, or one that was given up.
+func (w *RepairWorld) redeliver() {
 	from, what := &w.late, "a process that is late writes"
 	if len(*from) == 0 || len(w.givenUp) > 0 && w.oneIn(2) {
 		from, what = &w.givenUp, "given up and delivered again:"

@@ -181,7 +181,7 @@ func (w *RepairWorld) step(left int) int {
 	case 6:
 		w.crash()
 	case 7:
-		w.comeBack()
+		w.redeliver()
 	case 8:
 		w.acknowledge()
 	case 9:
@@ -189,13 +189,13 @@ func (w *RepairWorld) step(left int) int {
 			w.split()
 		}
 	default:
-		w.goOn(1 + w.rand.IntN(4))
+		w.resumeOne(1 + w.rand.IntN(4))
 	}
 	return 0
 }
 
-// goOn resumes a process for some calls.
-func (w *RepairWorld) goOn(calls int) {
+// resumeOne resumes a process for some calls.
+func (w *RepairWorld) resumeOne(calls int) {
 	ps := w.resumable()
 	if len(ps) == 0 {
 		return
@@ -230,13 +230,13 @@ func (w *RepairWorld) drainStep(late bool) bool {
 		todo = append(todo, w.deliver)
 	}
 	if len(w.givenUp) > 0 || late && len(w.late) > 0 {
-		todo = append(todo, w.comeBack)
+		todo = append(todo, w.redeliver)
 	}
 	if slices.ContainsFunc(w.shards, w.behind) {
 		todo = append(todo, w.acknowledge)
 	}
 	if len(w.resumable()) > 0 {
-		todo = append(todo, func() { w.goOn(1 + w.rand.IntN(10)) })
+		todo = append(todo, func() { w.resumeOne(1 + w.rand.IntN(10)) })
 	}
 	if len(todo) == 0 {
 		if late && len(w.processes) > 0 {

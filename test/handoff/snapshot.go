@@ -122,7 +122,7 @@ func (w *World) decodeLine(n int, line map[string]any) *record.Change {
 	if w.layers[n].newImages {
 		o.ViewType = record.NewImage
 	}
-	c, err := one(record.NewSnapshotDecoder(o).DecodeLines(text))
+	c, err := onlyChange(record.NewSnapshotDecoder(o).DecodeLines(text))
 	if err != nil {
 		w.failf("%v", err)
 	}

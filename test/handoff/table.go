@@ -138,7 +138,7 @@ func (e *write) decode(n int, newImages bool) error {
 	if newImages {
 		r.Old, r.ViewType = nil, "NEW_IMAGE"
 	}
-	c, err := one(record.NewDecoder(record.DecoderOptions{}).DecodeLines(r.JSON()))
+	c, err := onlyChange(record.NewDecoder(record.DecoderOptions{}).DecodeLines(r.JSON()))
 	e.change = c
 	return err
 }
@@ -146,8 +146,8 @@ func (e *write) decode(n int, newImages bool) error {
 // sequence returns the sequence number of the n-th write. The numbers between two writes are free.
 func sequence(n int) string { return fmt.Sprintf("1%020d", 1000*n) }
 
-// one returns the only change of a page.
-func one(p *record.Page) (*record.Change, error) {
+// onlyChange returns the only change of a page.
+func onlyChange(p *record.Page) (*record.Change, error) {
 	if len(p.Errors) > 0 {
 		return nil, fmt.Errorf("a record of the world does not decode: %w", p.Errors[0])
 	}

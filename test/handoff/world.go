@@ -267,7 +267,7 @@ func (w *World) play() {
 		case 8:
 			w.crash()
 		case 9:
-			w.comeBack()
+			w.redeliver()
 		case 10:
 			if ps := w.unread(false); len(ps) > 0 {
 				w.read(ps[w.rand.IntN(len(ps))])
@@ -291,7 +291,7 @@ func (w *World) drain() {
 			}
 		}
 		if len(w.late) > 0 || len(w.givenUp) > 0 {
-			todo = append(todo, w.comeBack)
+			todo = append(todo, w.redeliver)
 		}
 		if ps := w.unread(true); len(ps) > 0 {
 			todo = append(todo, func() { w.read(ps[w.rand.IntN(len(ps))]) })
@@ -406,8 +406,8 @@ func (w *World) crash() {
 	}
 }
 
-// comeBack delivers a batch that a late process still holds, or one that was given up.
-func (w *World) comeBack() {
+// redeliver delivers a batch that a late process still holds, or one that was given up.
+func (w *World) redeliver() {
 	if w.now <= w.h && !w.noH {
 		return
 	}
