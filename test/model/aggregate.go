@@ -97,7 +97,7 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 		}
 		shares, is := a.shares(c.key, image)
 		if is == failed { // the contribution of the item is removed
-			s.must(sink, c, count)
+			s.requireLetter(sink, c, count)
 			shares = nil
 		}
 		last, isKnown := known[c.key]
@@ -233,11 +233,11 @@ func (v Value) merge(a, b sinktest.Attr) sinktest.Attr {
 	case v.Of == "min", v.Of == "max":
 		return a
 	}
-	return Total(new(big.Rat).Add(worth(a), worth(b)))
+	return Total(new(big.Rat).Add(rowNumber(a), rowNumber(b)))
 }
 
-// worth returns a number that a row holds as N or as text.
-func worth(a sinktest.Attr) *big.Rat {
+// rowNumber returns a number that a row holds as N or as text.
+func rowNumber(a sinktest.Attr) *big.Rat {
 	text, _ := plainText(a)
 	return rat(text)
 }

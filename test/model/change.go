@@ -20,7 +20,7 @@ func (k *Search) documents(sink, pipeline string, cs []change, count *Count) Sta
 			was = found
 		}
 		if is == failed { // the old image is only used to decide whether there may be a document
-			s.must(sink, c, count)
+			s.requireLetter(sink, c, count)
 			if was != missing && c.version >= newest[c.key] {
 				newest[c.key] = c.version
 				delete(s.Documents, k.Index+" "+c.key)
@@ -92,8 +92,8 @@ func plainJSON(a sinktest.Attr) any {
 	return nil
 }
 
-// asks evaluates the condition of the archive on a change. A missing image has no attributes.
-func (k *Archive) asks(c change) verdict {
+// evalWhen evaluates the condition of the archive on a change. A missing image has no attributes.
+func (k *Archive) evalWhen(c change) verdict {
 	switch {
 	case k.When == nil:
 		return found
@@ -103,16 +103,16 @@ func (k *Archive) asks(c change) verdict {
 	return k.When.eval(c.New)
 }
 
-// lacks reports whether k is an archive whose condition a change does not meet.
-func (k *Archive) lacks(c change) bool { return k != nil && k.asks(c) == missing }
+// excludes reports whether k is an archive whose condition a change does not meet.
+func (k *Archive) excludes(c change) bool { return k != nil && k.evalWhen(c) == missing }
 
 // archived returns the objects of an archive: every change that it takes, once, or the newest change of each item.
 func (k *Archive) archived(sink string, cs []change, count *Count) State {
 	s := newState()
 	newest := make(map[string]string) // versions by key
 	for _, c := range cs {
-		if k.asks(c) == failed {
-			s.must(sink, c, count)
+		if k.evalWhen(c) == failed {
+			s.requireLetter(sink, c, count)
 			continue
 		}
 		if k.Kinds == nil || slices.Contains(k.Kinds, kindOf(c.Record)) {

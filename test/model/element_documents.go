@@ -11,10 +11,10 @@ func (k *Search) elementDocuments(sink, pipeline string, cs []change, count *Cou
 	s, newest := newState(), map[string]string{}
 	for _, c := range cs {
 		now, is := k.documentsOf(c, pipeline)
-		names := k.mayHave(c)
+		names := k.formerNames(c)
 		switch {
 		case is == failed:
-			s.must(sink, c, count)
+			s.requireLetter(sink, c, count)
 			now = nil
 		case len(now) == 0 && len(names) == 0:
 			count.Idle++
@@ -58,8 +58,9 @@ func (k *Search) name(c change, e element) string {
 	return k.Index + " " + c.key + "::" + escaped(e.id)
 }
 
-// mayHave returns the names of the documents that the old image may have. It looks at every element, even beyond Max.
-func (k *Search) mayHave(c change) (names []string) {
+// formerNames returns the names of the documents that the old image may have. It looks at every element, even beyond
+// Max.
+func (k *Search) formerNames(c change) (names []string) {
 	if c.Old == nil || k.WhenEach == nil && holds(k.When, c.Old) == missing {
 		return nil
 	}

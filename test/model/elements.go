@@ -164,7 +164,7 @@ func (v *View) rowsOfElements(sink string, cs []change, count *Count) State {
 	for _, c := range cs {
 		now, is := v.elementRows(c.key, c.New)
 		if is == failed {
-			s.must(sink, c, count)
+			s.requireLetter(sink, c, count)
 			now = nil
 		}
 		if c.version > newest[c.key] {

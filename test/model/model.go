@@ -51,7 +51,7 @@ func (c Config) Run(records []sinktest.Record) State {
 		var mine, unknown []change
 		for i, ch := range arrived {
 			reason, is := sink.takes(ch.Record)
-			if is == found && sink.Archive.lacks(ch) {
+			if is == found && sink.Archive.excludes(ch) {
 				reason, is = "when", missing
 			}
 			ch.mayReplace = ch.Old == nil && dropsTTLDeletes(slices.Concat(c.Filters, sink.Filters))
@@ -69,7 +69,7 @@ func (c Config) Run(records []sinktest.Record) State {
 		count.Routed = int64(len(mine) + len(unknown))
 		part := sink.scoped().run(c, mine, count)
 		for _, ch := range unknown {
-			part.must(sink.Name, ch, count)
+			part.requireLetter(sink.Name, ch, count)
 		}
 		part.Counts = map[string]*Count{sink.Name: count}
 		s.add(part)

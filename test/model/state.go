@@ -153,13 +153,13 @@ func (s State) put(table string, row sinktest.Item) {
 	s.Rows[RowName(table, row)] = sinktest.Canonical(row)
 }
 
-// must requires a dead letter, and may allows one.
-func (s State) must(sink string, c change, count *Count) {
+// requireLetter requires a dead letter, and allowLetter allows one.
+func (s State) requireLetter(sink string, c change, count *Count) {
 	s.Letters[LetterName(sink, c.key, c.version)] = true
 	count.Failed++
 }
 
-func (s State) may(sink string, c change) {
+func (s State) allowLetter(sink string, c change) {
 	if name := LetterName(sink, c.key, c.version); !s.Letters[name] {
 		s.Letters[name] = false
 	}

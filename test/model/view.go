@@ -60,7 +60,7 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 		row, is := v.row(c.key, c.New, true) // no row if it failed, whatever is wrong with the item
 		switch {
 		case is == failed || isUnknown:
-			s.must(sink, c, count)
+			s.requireLetter(sink, c, count)
 		case row == nil && was == nil:
 			count.Idle++
 		}
@@ -91,7 +91,7 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	for _, c := range cs {
 		for name := range s.Contested {
 			if places[name][c.key] != nil {
-				s.may(sink, c)
+				s.allowLetter(sink, c)
 			}
 		}
 	}
@@ -185,7 +185,7 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 	for _, c := range cs {
 		row, is := v.row(c.key, c.New, true)
 		if is == failed { // the item claims no row any more
-			s.must(sink, c, count)
+			s.requireLetter(sink, c, count)
 			row = nil
 		}
 		last, isKnown := known[c.key]
@@ -211,7 +211,7 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 		count.Collide = true
 		for _, c := range asked {
 			if len(everAsked[RowName(v.Table, c.row)]) > 1 {
-				s.may(sink, c.change)
+				s.allowLetter(sink, c.change)
 			}
 		}
 	}
