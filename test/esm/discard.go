@@ -58,8 +58,8 @@ type invocationRecord struct {
 	Payload string `json:"payload,omitempty"`
 }
 
-// giveUp sends an abandoned batch to the destination.
-func (l *lane) giveUp(ctx context.Context, batch []*record, why string, invoked int) error {
+// abandon sends an abandoned batch to the destination.
+func (l *lane) abandon(ctx context.Context, batch []*record, why string, invoked int) error {
 	l.count(func(r *Report) { r.Discarded += len(batch) })
 	if l.Discard == nil {
 		return nil

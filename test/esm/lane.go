@@ -21,11 +21,11 @@ const envelope = len(`{"Records":[]}`)
 
 func (l *lane) work(ctx context.Context) error {
 	for len(l.records) > 0 {
-		n := l.cut()
+		n := l.nextSize()
 		batch := l.records[:n]
 		l.records = l.records[n:]
 		if l.TumblingWindow > 0 {
-			if err := l.enter(ctx, batch[0]); err != nil {
+			if err := l.openWindow(ctx, batch[0]); err != nil {
 				return err
 			}
 		}
@@ -33,11 +33,11 @@ func (l *lane) work(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.leave(ctx)
+	return l.closeWindow(ctx)
 }
 
-// cut returns the number of records in the next batch.
-func (l *lane) cut() int {
+// nextSize returns the number of records in the next batch.
+func (l *lane) nextSize() int {
 	bytes := envelope
 	first := l.records[0]
 	window := windowOf(first, l.TumblingWindow)
@@ -78,13 +78,13 @@ func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error
 		} else {
 			attempts++
 			if l.MaxRetries >= 0 && attempts > l.MaxRetries {
-				return l.giveUp(ctx, batch, exhausted, invoked)
+				return l.abandon(ctx, batch, exhausted, invoked)
 			}
 		}
 		if err := l.pause(ctx, attempts); err != nil {
 			return err
 		}
-		if batch, err = l.age(ctx, batch, invoked); err != nil || len(batch) == 0 {
+		if batch, err = l.abandonOld(ctx, batch, invoked); err != nil || len(batch) == 0 {
 			return err
 		}
 	}
@@ -123,8 +123,8 @@ func (l *lane) try(ctx context.Context, batch []*record) (done int, failed bool,
 	return done, false, nil
 }
 
-// age abandons records that are too old for another try.
-func (l *lane) age(ctx context.Context, batch []*record, invoked int) ([]*record, error) {
+// abandonOld abandons records that are too old for another try.
+func (l *lane) abandonOld(ctx context.Context, batch []*record, invoked int) ([]*record, error) {
 	if l.MaxAge <= 0 {
 		return batch, nil
 	}
@@ -136,7 +136,7 @@ func (l *lane) age(ctx context.Context, batch []*record, invoked int) ([]*record
 	if young == 0 {
 		return batch, nil
 	}
-	return batch[young:], l.giveUp(ctx, batch[:young], tooOld, invoked)
+	return batch[young:], l.abandon(ctx, batch[:young], tooOld, invoked)
 }
 
 func (l *lane) pause(ctx context.Context, attempt int) error {

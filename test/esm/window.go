@@ -18,11 +18,11 @@ type window struct {
 // windowOf returns the beginning of the window that contains a record.
 func windowOf(r *record, length time.Duration) time.Time { return r.created.Truncate(length) }
 
-// enter opens the window of a record. It closes the open window before, unless that is the same window.
-func (l *lane) enter(ctx context.Context, first *record) error {
+// openWindow opens the window of a record. It closes the open window before, unless that is the same window.
+func (l *lane) openWindow(ctx context.Context, first *record) error {
 	start := windowOf(first, l.TumblingWindow)
 	if l.window == nil || !l.window.start.Equal(start) {
-		if err := l.leave(ctx); err != nil {
+		if err := l.closeWindow(ctx); err != nil {
 			return err
 		}
 		l.window = &window{start: start}
@@ -31,9 +31,9 @@ func (l *lane) enter(ctx context.Context, first *record) error {
 	return nil
 }
 
-// leave closes the open window with an event without records, which says that it is the last one. A failed event is
-// sent again.
-func (l *lane) leave(ctx context.Context) error {
+// closeWindow closes the open window with an event without records, which says that it is the last one. A failed event
+// is sent again.
+func (l *lane) closeWindow(ctx context.Context) error {
 	if l.window == nil {
 		return nil
 	}
