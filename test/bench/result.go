@@ -93,19 +93,20 @@ func newResult(r row, c *contest) result {
 
 func (r result) name() string { return row{id: r.ID, variant: r.Variant}.name() }
 
-// met reports whether the ratio is within this share of its budget.
-func (r result) met(share float64) bool {
+// meetsRatio reports whether the ratio is within this share of its budget.
+func (r result) meetsRatio(share float64) bool {
 	return (r.Least == 0 || r.Ratio >= r.Least*share) && (r.Most == 0 || r.Ratio <= r.Most/share)
 }
 
-// lean reports whether ours allocates no more than allowed. The share of a budget does not apply to allocations.
-func (r result) lean() bool {
+// meetsAllocations reports whether ours allocates no more than allowed. The share of a budget does not apply to
+// allocations.
+func (r result) meetsAllocations() bool {
 	return r.MostAllocs == nil || r.OursAllocs != nil && *r.OursAllocs <= *r.MostAllocs
 }
 
 // shortfall returns why the result misses its budget, or "" if the result does not miss it.
 func (r result) shortfall() string {
-	if r.met(1) && r.lean() {
+	if r.meetsRatio(1) && r.meetsAllocations() {
 		return ""
 	}
 	return cmp.Or(r.missed, "unexplained")
@@ -114,11 +115,11 @@ func (r result) shortfall() string {
 // hold returns an error if the result breaks its budget.
 func (r result) hold(share float64) error {
 	switch {
-	case !r.met(share):
+	case !r.meetsRatio(share):
 		return fmt.Errorf("%s: the ratio is %.3g, and the budget %s (held to a share of %.3g)", r.name(), r.Ratio, r.budget(), share)
 	case r.MostAllocs != nil && r.OursAllocs == nil:
 		return fmt.Errorf("%s: its allocations were not counted", r.name())
-	case !r.lean():
+	case !r.meetsAllocations():
 		return fmt.Errorf("%s: %.3g allocations a record, and the budget %.3g", r.name(), *r.OursAllocs, *r.MostAllocs)
 	}
 	return nil
