@@ -24,13 +24,13 @@ func Allows(ss []policy.Statement, r Request) bool {
 // Applies reports whether a statement allows the request.
 func Applies(s policy.Statement, r Request) bool {
 	return slices.Contains(s.Actions, r.Action) &&
-		(r.Resource == "" || slices.ContainsFunc(s.Resources, func(p string) bool { return like(p, r.Resource) })) &&
-		!slices.ContainsFunc(s.Conditions, func(c policy.Condition) bool { return !met(c, r.Context[c.Key]) })
+		(r.Resource == "" || slices.ContainsFunc(s.Resources, func(p string) bool { return matches(p, r.Resource) })) &&
+		!slices.ContainsFunc(s.Conditions, func(c policy.Condition) bool { return !isMet(c, r.Context[c.Key]) })
 }
 
-// met evaluates a condition with the values that its key has in a request. It follows "Set operators for multivalued
+// isMet evaluates a condition with the values that its key has in a request. It follows "Set operators for multivalued
 // context keys" of the IAM User Guide: ForAllValues is true if there are no values.
-func met(c policy.Condition, values []string) bool {
+func isMet(c policy.Condition, values []string) bool {
 	one := func(match func(pattern, text string) bool) func(string) bool {
 		return func(text string) bool {
 			return slices.ContainsFunc(c.Values, func(p string) bool { return match(p, text) })
@@ -39,7 +39,7 @@ func met(c policy.Condition, values []string) bool {
 	equal := func(a, b string) bool { return a == b }
 	switch c.Operator {
 	case "ForAllValues:StringLike":
-		match := one(like)
+		match := one(matches)
 		return !slices.ContainsFunc(values, func(v string) bool { return !match(v) })
 	case "ForAnyValue:StringEquals":
 		return slices.ContainsFunc(values, one(equal))
@@ -51,13 +51,13 @@ func met(c policy.Condition, values []string) bool {
 	return false
 }
 
-// like reports whether a text matches a pattern of * and ?.
-func like(pattern, text string) bool {
+// matches reports whether a text matches a pattern of * and ?.
+func matches(pattern, text string) bool {
 	for pattern != "" {
 		switch {
 		case pattern[0] == '*':
 			for i := 0; i <= len(text); i++ {
-				if like(strings.TrimLeft(pattern, "*"), text[i:]) {
+				if matches(strings.TrimLeft(pattern, "*"), text[i:]) {
 					return true
 				}
 			}
