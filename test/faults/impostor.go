@@ -130,7 +130,7 @@ func cut(w http.ResponseWriter, real *httptest.ResponseRecorder) {
 	if err != nil {
 		return
 	}
-	defer closed(conn)
+	defer closeConn(conn)
 	var b bytes.Buffer
 	body := real.Body.Bytes()
 	real.Header().Set("Content-Length", strconv.Itoa(max(len(body), 1)))
@@ -141,4 +141,4 @@ func cut(w http.ResponseWriter, real *httptest.ResponseRecorder) {
 	_, _ = conn.Write(b.Bytes())
 }
 
-func closed(c net.Conn) { _ = c.Close() }
+func closeConn(c net.Conn) { _ = c.Close() }

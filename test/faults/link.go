@@ -27,11 +27,11 @@ func (l *link) run(f Fault) {
 	var both sync.WaitGroup
 	both.Go(func() {
 		defer l.end()
-		carry(f.requests)(l, l.server, l.client)
+		wayOrForward(f.requests)(l, l.server, l.client)
 	})
 	both.Go(func() {
 		defer l.end()
-		carry(f.answers)(l, l.client, l.server)
+		wayOrForward(f.answers)(l, l.client, l.server)
 	})
 	both.Wait()
 }
@@ -56,14 +56,14 @@ func (l *link) wait(d time.Duration) bool {
 	}
 }
 
-func carry(w way) way {
+func wayOrForward(w way) way {
 	if w == nil {
-		return sound
+		return forwardAll
 	}
 	return w
 }
 
-func sound(_ *link, dst, src net.Conn) { _, _ = io.Copy(dst, src) }
+func forwardAll(_ *link, dst, src net.Conn) { _, _ = io.Copy(dst, src) }
 
 // delayed delays each piece by a time between least and most.
 func delayed(least, most time.Duration) way {

@@ -42,7 +42,7 @@ func (s *listener) accept() {
 }
 
 func (s *listener) link(client net.Conn) {
-	defer closed(client)
+	defer closeConn(client)
 	server, err := new(net.Dialer).DialContext(s.ctx, "tcp", s.upstream)
 	if err != nil {
 		return // the server refuses the connection
