@@ -149,7 +149,8 @@ func (w *world) checkStream(p *process, s *shard) {
 		w.broken("between two streams there is a gap", "%s delivers records of %v, and nothing is noted between its stream and the one before it", p.id, s)
 	}
 	for _, o := range w.shards {
-		if o.stream.table == s.stream.table && o.stream != s.stream && o.n < s.n && !w.whole(o) {
+		isOfEarlierStream := o.stream.table == s.stream.table && o.stream != s.stream && o.n < s.n
+		if isOfEarlierStream && !w.whole(o) {
 			w.broken("a stream comes after the one before it", "%s delivers records of %v before all of %v is durable", p.id, s, o)
 			return
 		}

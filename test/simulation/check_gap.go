@@ -51,8 +51,10 @@ func (p *process) noteRefusal(about string, err error) {
 	}
 	w := p.w
 	s := w.byID[strings.Fields(about)[1]]
-	if about != p.reading(s.id) || s.row.owner != p.id || p.drained[s.id] || s.row.stopped != "" {
-		return // it no longer reads the shard, or the gap was reported
+	reads := about == p.reading(s.id) && s.row.owner == p.id && !p.drained[s.id]
+	isReported := s.row.stopped != ""
+	if !reads || isReported {
+		return
 	}
 	isOld := w.now-s.made >= w.plan.Shape.Retention
 	isReadFromStart := s.row.first != "" && w.plan.Shape.Start == FromOldest

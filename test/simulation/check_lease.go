@@ -151,7 +151,8 @@ func progress(c leases.Checkpoint) int {
 // checkTaking checks that no consumer tries to take the lease of a consumer that lives and sends heartbeats.
 func (w *world) checkTaking(p *process, old, next leases.Lease) {
 	s := w.byID[old.Shard]
-	if s == nil || old.Owner == next.Owner || next.Owner != p.id || old.Owner == "" || s.row.owner != old.Owner {
+	isTaking := next.Owner == p.id && old.Owner != "" && old.Owner != next.Owner
+	if s == nil || !isTaking || s.row.owner != old.Owner {
 		return
 	}
 	if s.asked.by == p && s.asked.counter == old.Counter {
@@ -345,7 +346,8 @@ type reading struct {
 func (w *world) countDescribe(p *process) {
 	w.tally.Describes++
 	// A process that was paused between its permission and the call cannot know that the permission is too old.
-	if p.resumed > 0 && w.now < p.resumed+2*time.Second || w.troubled(TableSlow, 0, false) {
+	mayHaveWaited := p.resumed > 0 && w.now < p.resumed+2*time.Second || len(w.windowsOf(TableSlow, 0)) > 0
+	if mayHaveWaited {
 		return
 	}
 	w.listed = append(slices.DeleteFunc(w.listed, func(at time.Duration) bool { return at <= w.now-time.Second }), w.now)

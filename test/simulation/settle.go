@@ -69,10 +69,9 @@ func (w *world) isHalted(s *shard) bool {
 		}
 	}
 	return slices.ContainsFunc(w.shards, func(o *shard) bool {
-		if o.stream.held && o.stream.table == s.stream.table && o.n <= s.n {
-			return true
-		}
-		return o.stopped && o.stream.table == s.stream.table && o.n < s.n && o.stream != s.stream
+		isHeld := o.stream.held && o.n <= s.n
+		isOfEarlierStream := o.n < s.n && o.stream != s.stream
+		return o.stream.table == s.stream.table && (isHeld || o.stopped && isOfEarlierStream)
 	})
 }
 
@@ -331,11 +330,14 @@ func (w *world) end() {
 	snapshot := w.snapshot()
 	for _, l := range snapshot.Leases {
 		s := w.byID[l.Shard]
-		if s == nil || !s.row.there || s.row.owner != l.Owner || s.row.counter != l.Counter || s.row.checkpoint != l.Checkpoint {
+		isKnown := s != nil && s.row.there &&
+			s.row.owner == l.Owner && s.row.counter == l.Counter && s.row.checkpoint == l.Checkpoint
+		if !isKnown {
 			w.broken("the checks know the table", "the lease of %s is not what they think", l.Shard)
 			return
 		}
-		if slices.ContainsFunc(w.procs, func(p *process) bool { return p.id == l.Owner && p.clean }) && !l.Ended() {
+		ownerHasStopped := slices.ContainsFunc(w.procs, func(p *process) bool { return p.id == l.Owner && p.clean })
+		if ownerHasStopped && !l.Ended() {
 			w.broken("who stopped owns nothing", "%v is owned by %s", s, l.Owner)
 			return
 		}

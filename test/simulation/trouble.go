@@ -1,6 +1,9 @@
 package simulation
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // window is a period with a fault.
 type window struct {
@@ -20,28 +23,28 @@ func (w *world) open(e Event) {
 // trouble reports whether a call meets the trouble what. sink is the sink that the call is for; it counts only in
 // troubles of sinks.
 func (w *world) trouble(what Trouble, sink int) bool {
-	if w.troubled(what, sink, true) {
-		w.tally.Troubles[what]++
-		return true
-	}
-	return false
-}
-
-func (w *world) troubled(what Trouble, sink int, draw bool) bool {
-	keep := w.windows[:0]
 	hit := false
-	for _, o := range w.windows {
-		if o.until <= w.now {
-			continue
-		}
-		keep = append(keep, o)
-		if o.what == what && (what < SinkFails || o.who == sink) && (!draw || w.chance(o.rate)) {
+	for _, o := range w.windowsOf(what, sink) {
+		if w.chance(o.rate) {
 			hit = true
 		}
 	}
-	clear(w.windows[len(keep):])
-	w.windows = keep
+	if hit {
+		w.tally.Troubles[what]++
+	}
 	return hit
+}
+
+// windowsOf returns the present windows of a trouble, and removes all windows that are over.
+func (w *world) windowsOf(what Trouble, sink int) (of []*window) {
+	w.windows = slices.DeleteFunc(w.windows, func(o *window) bool { return o.until <= w.now })
+	for _, o := range w.windows {
+		isOfSink := what < SinkFails || o.who == sink
+		if o.what == what && isOfSink {
+			of = append(of, o)
+		}
+	}
+	return of
 }
 
 // latency returns the duration of one direction of a call. The call may take longer during a window with the trouble
