@@ -108,19 +108,9 @@ func (w *RepairWorld) crash() {
 
 // redeliver writes a batch that a late process still holds, or one that was given up.
 func (w *RepairWorld) redeliver() {
-	from, what := &w.late, "a process that is late writes"
-	if len(*from) == 0 || len(w.givenUp) > 0 && w.oneIn(2) {
-		from, what = &w.givenUp, "given up and delivered again:"
+	if b, what := w.takeLate(); b != nil {
+		w.writeLater(&process{name: what}, b)
 	}
-	if len(*from) == 0 {
-		return
-	}
-	i := w.rand.IntN(len(*from))
-	b := (*from)[i]
-	*from = slices.Delete(*from, i, i+1)
-	w.tell("%s", what)
-	w.count(what)
-	w.writeLater(&process{name: what}, b)
 }
 
 // behind reports whether a shard was read further than its checkpoint, and no process writes its records.

@@ -376,10 +376,10 @@ func (w *World) deliver(s *shard) {
 	case w.oneIn(4) && w.mayGiveUp(b):
 		w.tell("  are given up, and come back")
 		w.givenUp = append(w.givenUp, b)
-	case w.now <= w.h && !w.noH && w.rules.NoWait && w.oneIn(2):
+	case w.isBeforeH() && w.rules.NoWait && w.oneIn(2):
 		w.tell("  are written by a process that has the sinks")
 		w.writeStream(b)
-	case w.now <= w.h && !w.noH:
+	case w.isBeforeH():
 		w.tell("  are acknowledged without the sinks")
 		s.durable = max(s.durable, from)
 	default:
@@ -408,22 +408,33 @@ func (w *World) crash() {
 
 // redeliver delivers a batch that a late process still holds, or one that was given up.
 func (w *World) redeliver() {
-	if w.now <= w.h && !w.noH {
+	if w.isBeforeH() {
 		return
 	}
+	if b, _ := w.takeLate(); b != nil {
+		w.writeStream(b)
+	}
+}
+
+// isBeforeH reports whether processes may still acknowledge records without writing to the sinks.
+func (w *World) isBeforeH() bool { return w.now <= w.h && !w.noH }
+
+// takeLate takes a batch that a late process holds, or one that was given up, and says which. It returns nil if there
+// is none.
+func (w *World) takeLate() (b batch, what string) {
 	from, what := &w.late, "a process that is late writes"
 	if len(*from) == 0 || len(w.givenUp) > 0 && w.oneIn(2) {
 		from, what = &w.givenUp, "given up and delivered again:"
 	}
 	if len(*from) == 0 {
-		return
+		return nil, ""
 	}
 	i := w.rand.IntN(len(*from))
-	b := (*from)[i]
+	b = (*from)[i]
 	*from = slices.Delete(*from, i, i+1)
 	w.tell("%s", what)
 	w.count(what)
-	w.writeStream(b)
+	return b, what
 }
 
 // writeStream writes the records of a batch. It drops the records from before the floor.
