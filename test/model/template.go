@@ -91,7 +91,8 @@ type scope struct {
 
 // eval returns the value of a template. A template that is exactly one path keeps the type of its value.
 func (t Template) eval(s scope) (sinktest.Attr, verdict) {
-	if len(t) == 1 && (len(t[0].Path) > 0 || t[0].Bound != nil) && len(t[0].Funcs) == 0 {
+	isOnePath := len(t) == 1 && (len(t[0].Path) > 0 || t[0].Bound != nil) && len(t[0].Funcs) == 0
+	if isOnePath {
 		v := t[0].lookup(s)
 		if empty(v) {
 			return nil, missing

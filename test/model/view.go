@@ -222,7 +222,11 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 // waits for a row that another item owns. Before that, an item that lost its row need not have a dead letter, because
 // it depends on the order which claims become dead letters.
 func (s Sink) Collisions(source []Filter, records []sinktest.Record) []string {
-	if s.View == nil || s.View.ForEach != nil || s.View.Collision == "keep_first" || s.View.Collision == "last" || s.View.GuardsItself() {
+	if s.View == nil || s.View.ForEach != nil || s.View.GuardsItself() {
+		return nil
+	}
+	hasDeadLetters := s.View.Collision == "" || s.View.Collision == "dead_letter"
+	if !hasDeadLetters {
 		return nil
 	}
 	s = s.scoped()
