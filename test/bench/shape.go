@@ -158,20 +158,25 @@ func (s *shape) fill(head, tail string, i, most, bytes int, write func(savedReco
 // events returns at most most Lambda events. It returns fewer if the shape has only a few different records and these
 // are all in the events.
 func (s *shape) events(most int) (payloads [][]byte, records int) {
-	for len(payloads) < most && (len(payloads) == 0 || s.n == 0 || records < s.n) {
-		b, n := s.event(records)
-		payloads, records = append(payloads, b), records+n
-	}
-	return payloads, records
+	return s.gather(most, s.event)
 }
 
 // pages returns GetRecords answers in the same way.
 func (s *shape) pages(most int) (answers [][]byte, records int) {
-	for len(answers) < most && (len(answers) == 0 || s.n == 0 || records < s.n) {
-		b, n := s.page(records)
-		answers, records = append(answers, b), records+n
+	return s.gather(most, s.page)
+}
+
+// gather calls next for each text, with the place after the texts before.
+func (s *shape) gather(most int, next func(i int) ([]byte, int)) (texts [][]byte, records int) {
+	for len(texts) < most {
+		hasAll := len(texts) > 0 && s.n > 0 && records >= s.n
+		if hasAll {
+			break
+		}
+		b, n := next(records)
+		texts, records = append(texts, b), records+n
 	}
-	return answers, records
+	return texts, records
 }
 
 // sizes returns the sizes of the measured records.
