@@ -208,10 +208,14 @@ func (in *Input) Audit(ctx context.Context, dir string) (*run.Summary, error) {
 		return nil, err
 	}
 	sum, err := run.Audit(ctx, run.Options{Report: filepath.Join(dir, "report.jsonl"), Sinks: opened, Items: table, Segments: in.segments, NoWriters: true})
-	if err == nil && (sum.Items != int64(in.n) || sum.Sinks[0].Stored != int64(in.n) || sum.Sinks[0].Compared != int64(in.n)) {
-		err = fmt.Errorf("%d items, %d rows and %d places were read, of %d", sum.Items, sum.Sinks[0].Stored, sum.Sinks[0].Compared, in.n)
+	if err != nil {
+		return sum, err
 	}
-	if err == nil && (sum.Differing > 0 || !sum.Complete()) {
+	n, view := int64(in.n), sum.Sinks[0]
+	switch {
+	case sum.Items != n || view.Stored != n || view.Compared != n:
+		err = fmt.Errorf("%d items, %d rows and %d places were read, of %d", sum.Items, view.Stored, view.Compared, n)
+	case sum.Differing > 0 || !sum.Complete():
 		err = fmt.Errorf("%d entries differ, and %d are open", sum.Differing, sum.Open)
 	}
 	return sum, err

@@ -62,7 +62,9 @@ func (m *multiplied) appendRecord(dst []byte) []byte {
 	for {
 		at := -1
 		for _, mark := range marks {
-			if i := bytes.Index(rest, mark); i >= 0 && (at < 0 || i+len(mark) < at) {
+			i := bytes.Index(rest, mark)
+			isFirst := at < 0 || i+len(mark) < at
+			if i >= 0 && isFirst {
 				at = i + len(mark)
 			}
 		}
