@@ -84,9 +84,8 @@ func (d *documents) classify(i, end int) content {
 	open := stack[:0]
 	var containers []int // the inner brackets that are no records and contain records
 	nameNext := false    // whether the next string is the name of a member
-	for i < end {
-		c := b[i]
-		switch c {
+	for ; i < end; i++ {
+		switch c := b[i]; c {
 		case '{', '[':
 			open = append(open, bracket{index: i, isObject: c == '{'})
 			nameNext = c == '{'
@@ -108,14 +107,11 @@ func (d *documents) classify(i, end int) content {
 			to, _ := scanString(b, i)
 			if nameNext {
 				colon := skipSpace(b, to)
-				open[len(open)-1].name = b[i+1 : to-1]
-				noteName(open, b[skipSpace(b, colon+1):])
+				noteName(open, b[i+1:to-1], b[skipSpace(b, colon+1):])
 				nameNext = false
 			}
-			i = to
-			continue
+			i = to - 1 // the closing quote
 		}
-		i++
 	}
 	return noRecords
 }
@@ -132,21 +128,21 @@ func (d *documents) classifyOutermost(outermost bracket, containers []int) conte
 	return noRecords
 }
 
-// noteName marks one of the innermost two objects as a record or an event if the name of the current member shows that.
-// value is the text from the member's value on.
-func noteName(open []bracket, value []byte) {
+// noteName notes the name of the current member of the innermost object. If the name shows that one of the innermost
+// two objects is a record or an event, it marks that object. value is the text from the member's value on.
+func noteName(open []bracket, name, value []byte) {
 	current := &open[len(open)-1]
-	name := string(current.name)
-	if name == "Records" && value[0] == '[' {
+	current.name = name
+	if string(name) == "Records" && value[0] == '[' {
 		current.isRecord = true
 	}
 	if len(open) < 2 {
 		return
 	}
-	switch outer := &open[len(open)-2]; string(outer.name) {
-	case "dynamodb":
-		outer.isRecord = outer.isRecord || name == "SequenceNumber" || name == "Keys"
-	case "kinesis":
-		outer.isRecord = outer.isRecord || name == "data"
+	outer := &open[len(open)-2]
+	isOfDynamoDB := string(outer.name) == "dynamodb" && (string(name) == "SequenceNumber" || string(name) == "Keys")
+	isOfKinesis := string(outer.name) == "kinesis" && string(name) == "data"
+	if isOfDynamoDB || isOfKinesis {
+		outer.isRecord = true
 	}
 }
