@@ -11,7 +11,7 @@ import (
 func (p *process) idler() bool { return p.slot.n < p.w.plan.Shape.Idlers }
 
 // checkAtEnd checks a worker's report that everything is read. The command ends after such a report. Until the faults
-// have ended, saysEnd therefore stops some of these processes, and later starts others in their slots. The rest
+// have ended, it therefore stops some of these processes, and later starts others in their slots. The rest
 // continue.
 func (p *process) checkAtEnd(a coordinator.AtEnd) {
 	w := p.w
