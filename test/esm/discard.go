@@ -77,7 +77,7 @@ func (l *lane) abandon(ctx context.Context, batch []*record, why string, invoked
 	if err != nil {
 		return err
 	}
-	r.Payload = string(l.event(batch, false))
+	r.Payload = string(l.event(batch))
 	object, err := json.Marshal(r)
 	if err != nil {
 		return err

@@ -99,7 +99,7 @@ func (l *lane) try(ctx context.Context, batch []*record) (done int, failed bool,
 	case <-ctx.Done():
 		return 0, false, context.Cause(ctx)
 	}
-	answer, err := f.Invoke(ctx, l.event(batch, false))
+	answer, err := f.Invoke(ctx, l.event(batch))
 	l.free <- f
 	l.count(func(r *Report) { r.Invocations++ })
 	if ctx.Err() != nil {

@@ -39,7 +39,7 @@ func (l *lane) closeWindow(ctx context.Context) error {
 	}
 	for attempt := 1; ; attempt++ {
 		f := <-l.free
-		_, err := f.Invoke(ctx, l.event(nil, true))
+		_, err := f.Invoke(ctx, l.event(nil))
 		l.free <- f
 		l.count(func(r *Report) { r.Invocations++ })
 		if err == nil {
@@ -53,8 +53,8 @@ func (l *lane) closeWindow(ctx context.Context) error {
 	}
 }
 
-// event returns the event of a batch. If final is set, the event closes the window.
-func (l *lane) event(batch []*record, final bool) []byte {
+// event returns the event of a batch. An event without records closes the window.
+func (l *lane) event(batch []*record) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"Records":[`)
 	for i, r := range batch {
@@ -70,7 +70,8 @@ func (l *lane) event(batch []*record, final bool) []byte {
 			state = json.RawMessage("{}")
 		}
 		fmt.Fprintf(&b, `,"window":{"start":%q,"end":%q},"state":%s,"shardId":%q,"eventSourceARN":%q,"isFinalInvokeForWindow":%t,"isWindowTerminatedEarly":false`,
-			w.start.Format(time.RFC3339), w.start.Add(l.TumblingWindow).Format(time.RFC3339), state, l.shard, w.last.stream, final)
+			w.start.Format(time.RFC3339), w.start.Add(l.TumblingWindow).Format(time.RFC3339), state, l.shard,
+			w.last.stream, len(batch) == 0)
 	}
 	b.WriteByte('}')
 	return b.Bytes()
