@@ -145,12 +145,13 @@ func (w *RepairWorld) mustChange(rs []view.Result, err error) {
 // fails until the group is repaired.
 func (w *RepairWorld) damageAggregate(a *view.Aggregate) string {
 	rows, t := w.rowsOf(), a.Target()
-	choice := w.rand.IntN(6)
+	choice := w.rand.IntN(6) // the first three change, the others remove, and the third of each is about a group
 	if w.stores.byHand == nil || w.shape == changed {
 		choice = w.rand.IntN(3)
 	}
-	if choice == 2 || choice == 5 {
-		return w.damageGroup(a, choice == 5)
+	removes, isOfGroup := choice > 2, choice%3 == 2
+	if isOfGroup {
+		return w.damageGroup(a, removes)
 	}
 	var all []state.ItemContribution
 	for c, err := range rows.ListContributions(w.ctx, t.State(), state.Listing{}) {
@@ -163,7 +164,7 @@ func (w *RepairWorld) damageAggregate(a *view.Aggregate) string {
 		return ""
 	}
 	c := all[w.rand.IntN(len(all))]
-	if choice > 2 {
+	if removes {
 		if w.byHand(`DELETE FROM "_tws_contributions" WHERE item = ? AND target = (SELECT id FROM "_tws_targets" WHERE view = ? AND birth = ?)`, string(c.Item), t.View, w.id) == 0 {
 			return ""
 		}

@@ -175,11 +175,10 @@ func (w *World) fillAgain() {
 	}
 }
 
-// unread returns the parts that can be read now. A part can be read twice, or once if once is set.
-func (w *World) unread(once bool) []*part {
+// unread returns the parts that can be read now, and that were read less often than a number of times.
+func (w *World) unread(times int) []*part {
 	return slices.DeleteFunc(slices.Clone(w.parts), func(p *part) bool {
-		isRead := p.reads > 1 || once && p.reads > 0
 		isTooEarly := w.now < max(w.h, w.layers[p.layer].at)
-		return isRead || isTooEarly
+		return p.reads >= times || isTooEarly
 	})
 }

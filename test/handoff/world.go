@@ -269,7 +269,7 @@ func (w *World) play() {
 		case 9:
 			w.redeliver()
 		case 10:
-			if ps := w.unread(false); len(ps) > 0 {
+			if ps := w.unread(2); len(ps) > 0 {
 				w.read(ps[w.rand.IntN(len(ps))])
 			}
 		case 11:
@@ -293,7 +293,7 @@ func (w *World) drain() {
 		if len(w.late) > 0 || len(w.givenUp) > 0 {
 			todo = append(todo, w.redeliver)
 		}
-		if ps := w.unread(true); len(ps) > 0 {
+		if ps := w.unread(1); len(ps) > 0 {
 			todo = append(todo, func() { w.read(ps[w.rand.IntN(len(ps))]) })
 		}
 		if len(w.backfill) > 0 {
@@ -303,7 +303,7 @@ func (w *World) drain() {
 			return
 		}
 		if w.oneIn(10) {
-			if ps := w.unread(false); len(ps) > 0 {
+			if ps := w.unread(2); len(ps) > 0 {
 				todo = append(todo, func() { w.read(ps[w.rand.IntN(len(ps))]) })
 			}
 		}
