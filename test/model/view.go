@@ -22,15 +22,11 @@ func (v *View) fixed() bool {
 }
 
 // row returns the row of an item, or nil if the item has no row. It returns failed if the row cannot be made.
-func (v *View) row(key string, it sinktest.Item, withColumns bool) (sinktest.Item, verdict) {
+func (v *View) row(key string, it sinktest.Item) (sinktest.Item, verdict) {
 	if is := holds(v.When, it); is != found {
 		return nil, is
 	}
-	s := scope{key: key, item: it}
-	if !withColumns {
-		return s.rowKey(v.PK, v.SK)
-	}
-	return v.columns(s)
+	return v.columns(scope{key: key, item: it})
 }
 
 // columns returns a whole row.
@@ -57,7 +53,7 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	s, places := newState(), rowPlaces{}
 	for _, c := range cs {
 		was, isUnknown := v.formerRow(c)
-		row, is := v.row(c.key, c.New, true) // no row if it failed, whatever is wrong with the item
+		row, is := v.row(c.key, c.New) // no row if it failed, whatever is wrong with the item
 		switch {
 		case is == failed || isUnknown:
 			s.requireLetter(sink, c, count)
@@ -102,10 +98,9 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 // formerRow returns the key of the row that the item of a change may have had; nil if it had none. isUnknown reports
 // whether the key cannot be made.
 func (v *View) formerRow(c change) (key sinktest.Item, isUnknown bool) {
-	key, is := v.row(c.key, c.Old, false)
 	switch {
-	case is == failed: // no row was made of it, and its place stays free if the key is known
-		key, is = scope{key: c.key, item: c.Old}.rowKey(v.PK, v.SK)
+	case holds(v.When, c.Old) != missing: // if it failed, no row was made, and the place stays free if the key is known
+		key, is := scope{key: c.key, item: c.Old}.rowKey(v.PK, v.SK)
 		return key, is == failed
 	case c.mayReplace && v.fixed(): // the row of the expired item is at the same key, if it has a row
 		key, _ = scope{key: c.key, item: c.Keys}.rowKey(v.PK, v.SK)
@@ -183,7 +178,7 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 	everAsked := map[string]map[string]bool{} // the items, by row
 	asked := map[string]claim{}               // by item and version
 	for _, c := range cs {
-		row, is := v.row(c.key, c.New, true)
+		row, is := v.row(c.key, c.New)
 		if is == failed { // the item claims no row any more
 			s.requireLetter(sink, c, count)
 			row = nil
@@ -240,7 +235,7 @@ func (s Sink) Collisions(source []Filter, records []sinktest.Record) []string {
 			continue
 		}
 		c := changeOf(r)
-		row, is := s.View.row(c.key, c.New, true)
+		row, is := s.View.row(c.key, c.New)
 		if is == failed {
 			row = nil
 		}
