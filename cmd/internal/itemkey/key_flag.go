@@ -31,9 +31,7 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 	if len(cfg.Source.Tables) == 1 {
 		table = cfg.Source.Tables[0].Name
 	}
-	first, _, _ := strings.Cut(text, ",")
-	hasName := strings.Index(first, "=") > 0 // in a canonical key, = begins a binary value
-	if !hasName {
+	if isCanonical(text, cfg) {
 		return parseCanonical(text, table, hasTablePrefix)
 	}
 	object := []byte{'{'}
@@ -53,6 +51,15 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
 	return Key{attributes, key}, nil
+}
+
+// isCanonical reports whether the text of --key is a canonical key. There, = begins a binary value: the first value of
+// the key, which may follow the name of a table.
+func isCanonical(text string, cfg *config.Config) bool {
+	first, _, _ := strings.Cut(text, ",")
+	name, _, isAssigned := strings.Cut(first, "=")
+	isPrefix := func(t config.Table) bool { return name == string(item.AppendEscaped(nil, t.Name))+"!" }
+	return !isAssigned || name == "" || slices.ContainsFunc(cfg.Source.Tables, isPrefix)
 }
 
 // parseCanonical reads a canonical key. If table is known, the key may have the prefix of the table or not. The result
@@ -105,9 +112,9 @@ func (k Key) Check(names []string) error {
 			return cli.Usagef("--key: %s is not a key attribute of the table, whose key is %s", name, strings.Join(names, ", "))
 		}
 	}
-	isCanonical := !k.Attributes.Exists() && k.Canonical != ""
+	isNameless := !k.Attributes.Exists() && k.Canonical != ""
 	_, values, err := k.Canonical.Decode()
-	if isCanonical && err == nil && len(values) != len(names) {
+	if isNameless && err == nil && len(values) != len(names) {
 		return cli.Usagef("--key: %s is not a key of the table, whose key is %s; %s", k.Canonical, strings.Join(names, ", "),
 			Usage)
 	}
