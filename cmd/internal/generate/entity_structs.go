@@ -49,8 +49,8 @@ func Source(cfg *config.Config, pkg string) ([]byte, error) {
 // writer writes types.
 type writer struct {
 	code     bytes.Buffer
-	taken    map[string]bool // type names that are used
-	imports  map[string]bool
+	taken    map[string]bool      // type names that are used
+	imports  map[string]bool      // import paths of the fields that are written
 	declared map[string]item.Kind // attributes that the whole file declares
 }
 
@@ -123,7 +123,6 @@ func (w *writer) scalarType(k item.Kind) string {
 	case item.KindS:
 		return "string"
 	case item.KindN:
-		w.imports[decimalPath] = true
 		return "decimal.Decimal"
 	case item.KindB:
 		return "[]byte"
@@ -133,7 +132,6 @@ func (w *writer) scalarType(k item.Kind) string {
 		elementKinds := map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
 		return "[]" + w.scalarType(elementKinds[k])
 	}
-	w.imports[itemPath] = true
 	return "item.Value"
 }
 
@@ -154,10 +152,8 @@ func (w *writer) shapeType(name string, s *entity.Shape) (goType string, inside 
 		unique := w.typeName(name)
 		return "*" + unique, &nestedStruct{unique, s}
 	case s.Kind == item.KindL:
-		w.imports[itemPath] = true
 		return "[]item.Value", nil
 	case s.Kind == item.KindM:
-		w.imports[itemPath] = true
 		return "map[string]item.Value", nil
 	}
 	return w.scalarType(s.Kind), nil
@@ -191,12 +187,22 @@ func (w *writer) writeStruct(name, doc string, fields []field) {
 		if f.comment != "" {
 			comment = " // " + oneLine(f.comment)
 		}
+		w.importFor(f.goType)
 		fmt.Fprintf(&w.code, "\t%s %s %s%s\n", takeUnusedName(taken, exported(f.attribute)), f.goType, structTag(f.attribute), comment)
 	}
 	w.code.WriteString("}\n")
 	for _, f := range fields {
 		if f.inside != nil {
 			w.writeNested(f.inside)
+		}
+	}
+}
+
+// importFor adds the import path that a type of a field needs.
+func (w *writer) importFor(goType string) {
+	for _, path := range []string{decimalPath, itemPath} {
+		if strings.Contains(goType, path[strings.LastIndexByte(path, '/')+1:]+".") {
+			w.imports[path] = true
 		}
 	}
 }

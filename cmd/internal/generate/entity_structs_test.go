@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/cmd/internal/generate"
@@ -63,6 +64,24 @@ func TestSource(t *testing.T) {
 	}
 	if string(got) != string(want) {
 		t.Errorf("the source differs from %s, which -update writes:\n%s", golden, got)
+	}
+}
+
+// A field that is left out imports nothing: a Go file with an unused import does not compile.
+func TestSource_ImportsWhatItUses(t *testing.T) {
+	const file = `
+version: 1
+name: shop
+source: {table: shop}
+entities: {Order: {key: {PK: 'ORDER#{OrderId}'}, attributes: {'a,b': N, '-': [S]}}}
+sinks: {nothing: {custom: {name: discard}}}
+`
+	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := generate.Source(cfg, "shop"); err != nil || strings.Contains(string(got), "import") {
+		t.Errorf("%v:\n%s", err, got)
 	}
 }
 
