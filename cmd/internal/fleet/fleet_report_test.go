@@ -177,6 +177,10 @@ func TestReport_Problems(t *testing.T) {
 			l.Leases.Members = nil
 			l.Leases.Leases[1].Stopped, l.Leases.Leases[2].Checkpoint = coordinator.StoppedAtGap, leases.Checkpoint{Kind: leases.ShardEnd}
 		}, "stopped_shard shard-b"},
+		"a silent consumer had stopped a shard that another one reads": {func(l *fleet.Observation) {
+			l.Leases.Members = append(l.Leases.Members, leases.Member{ID: "old", Stopped: map[string]string{"shard-b": "a gap"}})
+			l.Silent = map[string]time.Duration{"old": time.Minute}
+		}, ""},
 		"a gap was passed": {func(l *fleet.Observation) { l.Leases.Leases[1].Stopped = coordinator.PassedGap }, ""},
 		"a child starts below its parent's": {func(l *fleet.Observation) {
 			l.Streams[0].Shards[3] = shardreader.Shard{ID: "shard-d", Parent: "shard-a", First: "450"}

@@ -223,10 +223,11 @@ func (r functionReader) readIteratorAge(ctx context.Context, name string, now ti
 	return largest, nil
 }
 
-// functionName returns the name of a function, which is given by name or ARN, with or without a version or alias.
+// functionName returns the name of a function, which is given by name, ARN or ACCOUNT:function:NAME, with or without a
+// version or alias.
 func functionName(given string) string {
-	if parts := strings.Split(given, ":"); len(parts) >= 7 { // arn:aws:lambda:REGION:ACCOUNT:function:NAME:QUALIFIER
-		return parts[6]
+	if _, afterAccount, hasAccount := strings.Cut(given, ":function:"); hasAccount {
+		given = afterAccount
 	}
 	name, _, _ := strings.Cut(given, ":")
 	return name

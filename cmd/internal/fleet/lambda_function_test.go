@@ -137,6 +137,7 @@ func (deniedAPI) ListObjectsV2(context.Context, *s3.ListObjectsV2Input, ...func(
 func TestFunctionName(t *testing.T) {
 	for given, want := range map[string]string{
 		"shop": "shop", "shop:live": "shop", "arn:aws:lambda:eu-west-1:123456789012:function:shop": "shop", "arn:aws:lambda:eu-west-1:123456789012:function:shop:7": "shop",
+		"123456789012:function:shop": "shop", "123456789012:function:shop:live": "shop", "my-function:live": "my-function",
 	} {
 		if got := functionName(given); got != want {
 			t.Errorf("the name of %s is %s, want %s", given, got, want)

@@ -256,7 +256,10 @@ func firstLease(
 func isDescendant(l leases.Lease, ancestor string, parentOf map[string]string) bool {
 	parents := append([]string{parentOf[l.Shard]}, l.Parents...)
 	for _, shard := range parents {
-		for shard != "" && shard != ancestor {
+		for range len(parentOf) { // a listing with a cycle ends, too
+			if shard == "" || shard == ancestor {
+				break
+			}
 			shard = parentOf[shard]
 		}
 		if shard == ancestor {

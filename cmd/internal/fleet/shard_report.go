@@ -134,7 +134,9 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 		return Stopped, "its lease cannot be read"
 	}
 	for _, m := range obs.Leases.Members {
-		if reason, stopped := m.Stopped[n.id]; stopped {
+		_, silent := obs.Silent[m.ID]
+		isTakenOver := silent && n.lease != nil && n.lease.Owner != m.ID
+		if reason, stopped := m.Stopped[n.id]; stopped && !isTakenOver {
 			return Stopped, reason
 		}
 	}
