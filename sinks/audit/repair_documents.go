@@ -31,8 +31,11 @@ func (s *documentSink) Repair(ctx context.Context, known *ItemState, f Finding) 
 	writeText := "tombstone document " + present.PlaceText
 	if present.Expected {
 		planned, err := s.plannedMutation(known.change(), f.Place)
-		if err != nil || planned == nil {
+		switch {
+		case err != nil:
 			return Outcome{Result: Refused, Reason: fmt.Sprintf("the document cannot be planned: %v", err)}, nil
+		case planned == nil:
+			return Outcome{Result: Refused, Reason: "the item has no document at this place: audit again"}, nil
 		}
 		mutation, writeText = *planned, "put document "+present.PlaceText
 		mutation.Birth = s.birth

@@ -147,7 +147,8 @@ func checkHeader(path string, h *Header) error {
 }
 
 // ReadReport reads a saved report, and calls visit with each finding. It returns the header and the summary. The
-// summary is nil if the audit did not end.
+// summary is nil if the audit did not end. Such a report may end within a line: the audit finds its content again when it
+// continues.
 func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*Header, *Summary, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -166,7 +167,10 @@ func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*
 			break
 		}
 		var l line
-		if err := json.Unmarshal(b, &l); err != nil {
+		isCutOff := pipeline.IsEnd(err) && number > 1 // without a line break
+		if err := json.Unmarshal(b, &l); err != nil && isCutOff {
+			break
+		} else if err != nil {
 			return nil, nil, fmt.Errorf("%s, line %d: not a line of a report: %w", path, number, err)
 		}
 		if number == 1 {

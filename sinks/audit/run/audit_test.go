@@ -633,6 +633,28 @@ func TestReadReport_Refuses(t *testing.T) {
 	}
 }
 
+// A killed audit may leave a part of a line at the end of its report. The findings before it are read, and a new audit can
+// replace the report.
+func TestReadReport_CutOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	text := fmt.Sprintf("{\"audit\":{\"format\":%d}}\n{\"sink\":\"a\",\"finding\":{\"verdict\":\"missing\"}}\n{\"sink\":\"a\",\"find", reportFormat)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	header, sum, err := ReadReport(path, func(string, *audit.Finding) error { n++; return nil })
+	if err != nil || header == nil || sum != nil || n != 1 {
+		t.Errorf("%d findings, header %v, summary %v, %v", n, header, sum, err)
+	}
+	r, err := openReport(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // If a spool file is too large, the join splits the file and has the same result.
 func TestSpool_Splits(t *testing.T) {
 	s, err := openSpool(t.TempDir(), nil)

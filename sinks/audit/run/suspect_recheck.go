@@ -61,7 +61,10 @@ func (a *auditRun) recheckRound(ctx context.Context) (foundSuspects bool, err er
 	}
 	a.work.Open, a.work.Next, a.work.File, a.work.LastRoundEnd = lengths, nil, 0, time.Now()
 	a.work.Round++
-	return true, errors.Join(a.saveProgress(), open.remove())
+	if err := a.saveProgress(); err != nil {
+		return false, err // the stored progress names the files of open
+	}
+	return true, open.remove()
 }
 
 // recheckFiles compares the suspects of the files from work.File on. Before the first file of a later round, it waits
