@@ -26,7 +26,7 @@ type batch struct {
 	// failed.
 	noAttempt      bool
 	sinkDeliveries []Delivery // the sink receives these: copies of deliveries[:count]
-	errs           []error    // the result of each delivery
+	errs           []error    // the result of each delivery; empty in a packed batch
 
 	// A packed batch has chunks and no deliveries.
 	chunks    []chunk
@@ -96,11 +96,10 @@ func (b *batch) add(delivery *queuedDelivery, lane *lane) {
 
 // begin prepares a batch for its first call, and chooses the phase of that call.
 func (b *batch) begin(s *scheduler, now time.Time) {
-	b.count, b.formedAt, b.ctx = len(b.deliveries), now, s.run.hardCtx
+	b.formedAt, b.ctx = now, s.run.hardCtx
 	if s.run.controlled != nil {
 		b.ctx, b.cancel = context.WithCancelCause(s.run.hardCtx)
 	}
-	b.errs = slices.Grow(b.errs, b.count)[:b.count]
 	if b.chunks != nil {
 		for i := range b.chunks {
 			b.count += b.chunks[i].count
@@ -108,6 +107,8 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 		b.phase = packing
 		return
 	}
+	b.count = len(b.deliveries)
+	b.errs = slices.Grow(b.errs, b.count)[:b.count]
 	isUnplanned := func(delivery *queuedDelivery) bool { return delivery.unplanned }
 	if slices.ContainsFunc(b.deliveries, isUnplanned) {
 		b.phase = planning
@@ -237,11 +238,14 @@ func (s *scheduler) endWrite(b *batch) {
 
 // failedCount returns the number of deliveries that the sink received and that failed.
 func (b *batch) failedCount() int {
-	if b.chunks != nil && b.err != nil {
-		return b.count
+	if b.chunks != nil {
+		if b.err != nil {
+			return b.count
+		}
+		return 0
 	}
 	failed := 0
-	for _, err := range b.errs[:min(b.count, len(b.errs))] {
+	for _, err := range b.errs[:b.count] {
 		if err != nil {
 			failed++
 		}
@@ -315,7 +319,8 @@ func (s *scheduler) afterIsolatedWrite(b *batch) {
 	if err := b.errs[i]; err != nil {
 		delivery := b.deliveries[i]
 		isLettered := s.fateOfError(delivery.page, err) == fateLettered
-		delivery.lane.failedInBatch = !isLettered || s.run.quarantines(s.route, classWrite)
+		laterMayFollow := isLettered && !s.run.quarantines(s.route, classWrite)
+		delivery.lane.failedInBatch = !laterMayFollow
 	}
 	s.isolate(b, i+1)
 }

@@ -83,7 +83,7 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 	for _, lane := range b.lanes {
 		lane.batch, lane.quarantined, lane.failedInBatch = nil, false, false
 		if lane.retries.first != nil {
-			s.retryLater(lane, b, &delays, now)
+			s.retryLater(lane, b.formedAt, &delays, now)
 		}
 		s.setNextState(lane, now)
 	}
@@ -97,19 +97,20 @@ func (s *scheduler) applyResult(b *batch, now time.Time) {
 func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 	delivery, err := b.deliveries[i], b.errs[i]
 	lane := delivery.lane
+	earlierIsRetried := lane.retries.first != nil // an earlier change of the key, in the same batch
 	switch f {
 	case fateDone:
 		s.finishDelivery(delivery, b.sinkDeliveries[i].Outcome, b.sinkDeliveries[i].Reason)
 		lane.attempt = 0
-		if lane.retries.first == nil {
+		if !earlierIsRetried {
 			lane.expiresAt = time.Time{}
 		}
 	case fateRevoked:
 		s.finishDelivery(delivery, Revoked, "")
-		if lane.retries.first == nil {
+		if !earlierIsRetried {
 			lane.attempt, lane.expiresAt = 0, time.Time{} // later changes of the key have not failed
 		}
-	case fatePending:
+	case fatePending: // it stays in no list: the run ends
 	case fateUntried:
 		lane.retries.push(delivery)
 	case fateNacked:
@@ -132,8 +133,8 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 type sharedDelays [16]time.Duration
 
 // retryLater puts the changes of a lane that are tried again before its waiting changes. If one of them failed, the
-// lane backs off.
-func (s *scheduler) retryLater(lane *lane, b *batch, delays *sharedDelays, now time.Time) {
+// lane backs off. tried is when the batch of these changes was formed.
+func (s *scheduler) retryLater(lane *lane, tried time.Time, delays *sharedDelays, now time.Time) {
 	for delivery := range lane.queue.all() {
 		lane.retries.push(delivery)
 	}
@@ -141,7 +142,7 @@ func (s *scheduler) retryLater(lane *lane, b *batch, delays *sharedDelays, now t
 	if !lane.hasFailed {
 		return
 	}
-	lane.expiresAt = s.deadline(lane, b.formedAt)
+	lane.expiresAt = s.deadline(lane, tried)
 	delay := delays.get(lane.attempt, s.run.p.options.Backoff)
 	s.backOff(lane, max(delay, lane.serverWait), now)
 	lane.hasFailed, lane.serverWait = false, 0
@@ -203,16 +204,14 @@ func (s *scheduler) requeueLane(lane *lane) {
 // failPermanently handles the first change of a lane's queue, which has failed before the sink or has expired.
 func (s *scheduler) failPermanently(lane *lane, now time.Time) {
 	delivery := lane.queue.first
-	permanentFate := s.onPermanent(delivery.page)
-	if permanentFate == fateLettered {
+	switch s.onPermanent(delivery.page) {
+	case fateLettered:
 		s.deadLetter(lane.queue.pop())
-	} else {
-		s.retryLog.add(s, delivery, delivery.fail.err, now)
-	}
-	switch permanentFate {
 	case fateNacked:
+		s.retryLog.add(s, delivery, delivery.fail.err, now)
 		lane.enter(nacked)
 	case fateBlocked:
+		s.retryLog.add(s, delivery, delivery.fail.err, now)
 		lane.err = delivery.fail.err
 		s.backOff(lane, s.run.p.options.Backoff.Delay(lane.attempt, 0), now)
 	}

@@ -104,12 +104,13 @@ func (p *pack) addFrame(plain []byte) {
 
 // packReader reads a pack, one change after the other.
 type packReader struct {
-	pack      *pack
-	nextFrame int
-	rest      []byte // the part of the current frame that was not read yet
-	inflater  io.ReadCloser
-	unpacker  record.Unpacker
-	current   packedRecord
+	pack         *pack
+	chunkIndexes map[int]int // index of the chunk in the unpacked chunks, by the index of its page in the pack
+	nextFrame    int
+	rest         []byte // the part of the current frame that was not read yet
+	inflater     io.ReadCloser
+	unpacker     record.Unpacker
+	current      packedRecord
 }
 
 // next reads the next change. It returns false at the end of the pack, and together with an error.
@@ -157,31 +158,35 @@ var _ ordered[*packReader] = (*packReader)(nil)
 
 func (r *packReader) before(other *packReader) bool { return r.current.compare(other.current) < 0 }
 
-// unpackSorted yields the changes of packed chunks in the order of their keys and versions. The pageIndex of a yielded
-// record is the index of its chunk in chunks. One frame of each pack is in memory at a time. After an error nothing
-// more is yielded.
-func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
-	return func(yield func(packedRecord, error) bool) {
-		readers, chunkIndexes := packReadersOf(chunks)
+// unpackedRecord is a change of a packed chunk.
+type unpackedRecord struct {
+	change     *record.Change
+	chunkIndex int // index of its chunk in the unpacked chunks
+	index      int // index in its chunk
+}
+
+// unpackSorted yields the changes of packed chunks in the order of their keys and versions. One frame of each pack is
+// in memory at a time. After an error nothing more is yielded.
+func unpackSorted(chunks []chunk) iter.Seq2[unpackedRecord, error] {
+	return func(yield func(unpackedRecord, error) bool) {
+		readers := packReadersOf(chunks)
 		for _, r := range readers {
 			if ok, err := r.next(); !ok { // a pack has at least one change
-				yield(packedRecord{}, cmp.Or(err, record.ErrPacked))
+				yield(unpackedRecord{}, cmp.Or(err, record.ErrPacked))
 				return
 			}
 		}
 		heap.Init(&readers)
 		for len(readers) > 0 {
 			r := readers[0]
-			lowest := r.current
-			chunkIndex, isWanted := chunkIndexes[r.pack][lowest.pageIndex]
-			lowest.pageIndex = chunkIndex
-			if isWanted && !yield(lowest, nil) {
+			chunkIndex, isWanted := r.chunkIndexes[r.current.pageIndex]
+			if isWanted && !yield(unpackedRecord{r.current.change, chunkIndex, r.current.index}, nil) {
 				return
 			}
 
 			ok, err := r.next()
 			if err != nil {
-				yield(packedRecord{}, err)
+				yield(unpackedRecord{}, err)
 				return
 			}
 			if ok {
@@ -193,17 +198,19 @@ func unpackSorted(chunks []chunk) iter.Seq2[packedRecord, error] {
 	}
 }
 
-// packReadersOf returns a reader for each pack of the chunks. For each pack, chunkIndexes maps the index of a page in
-// the pack to the index of the page's chunk in chunks.
-func packReadersOf(chunks []chunk) (readers packReaders, chunkIndexes map[*pack]map[int]int) {
-	chunkIndexes = map[*pack]map[int]int{}
+// packReadersOf returns a reader for each pack of the chunks.
+func packReadersOf(chunks []chunk) packReaders {
+	var readers packReaders
+	byPack := map[*pack]*packReader{}
 	for i, c := range chunks {
 		p := c.packed.pack
-		if chunkIndexes[p] == nil {
-			readers = append(readers, &packReader{pack: p, current: packedRecord{packIndex: len(readers)}})
-			chunkIndexes[p] = map[int]int{}
+		r := byPack[p]
+		if r == nil {
+			r = &packReader{pack: p, chunkIndexes: map[int]int{}, current: packedRecord{packIndex: len(readers)}}
+			byPack[p] = r
+			readers = append(readers, r)
 		}
-		chunkIndexes[p][c.packed.pageIndex] = i
+		r.chunkIndexes[c.packed.pageIndex] = i
 	}
-	return readers, chunkIndexes
+	return readers
 }

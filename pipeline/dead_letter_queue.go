@@ -175,12 +175,14 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 			r.failIfFatal(err)
 		})
 		if !r.waitToRetry(ctx, attempt, err) {
-			r.step(func(time.Time) { r.addMoving(+1) })
-			return false
+			break
 		}
 		err = do()
 	}
 	r.step(func(time.Time) { r.addMoving(+1) })
+	if err != nil {
+		return false // ctx has ended
+	}
 	r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "the store works again, and blocked changes continue",
 		slog.Int("waited", n), slog.Duration("down", downtimeSince(start)))
 	return true

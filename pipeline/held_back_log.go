@@ -40,8 +40,8 @@ func logGroup(h HeldBack) heldGroup {
 
 // loggedGroup is the state of a group that was logged.
 type loggedGroup struct {
-	loggedAt   time.Time // when its last line was logged
-	reason     string
+	loggedAt   time.Time           // when its last line was logged
+	named      heldGroup           // as that line named it: with HeldByShare or HeldByMemory instead of memoryGroup
 	partitions map[string]heldSpan // the partitions that were logged as held back
 }
 
@@ -61,7 +61,7 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	}
 	for g, group := range l.groups {
 		group.setLastSeen(now, overdue[g])
-		l.logMoving(now, heldGroup{g.sink, group.reason}, group)
+		l.logMoving(now, group)
 		if len(group.partitions) == 0 && now.Sub(group.loggedAt) > heldBackRepeatNew {
 			delete(l.groups, g)
 		}
@@ -100,18 +100,18 @@ func (l *heldBackLog) logHeld(now time.Time, g heldGroup, held []HeldBack) {
 		return
 	}
 	first := held[0]
-	group.loggedAt, group.reason = now, first.Reason
+	group.loggedAt, group.named = now, heldGroup{g.sink, first.Reason}
 	for _, h := range held {
 		group.partitions[h.Partition] = heldSpan{since: h.Since, lastSeen: now}
 	}
-	l.r.p.log.LogAttrs(l.r.hardCtx, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[group.reason],
-		append(heldGroup{g.sink, group.reason}.attrs(), slog.Int("partitions", len(held)),
+	l.r.p.log.LogAttrs(l.r.hardCtx, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[first.Reason],
+		append(group.named.attrs(), slog.Int("partitions", len(held)),
 			slog.String("first", first.Partition), slog.Duration("age", now.Sub(first.Since).Round(time.Second)),
 			slog.Int64("bytes", first.Bytes))...)
 }
 
 // logMoving logs the partitions of a group that are not held back any more, and removes them.
-func (l *heldBackLog) logMoving(now time.Time, g heldGroup, group *loggedGroup) {
+func (l *heldBackLog) logMoving(now time.Time, group *loggedGroup) {
 	moving := make(map[string]heldSpan)
 	for partition, span := range group.partitions {
 		if now.Sub(span.lastSeen) > heldBackGrace {
@@ -126,7 +126,7 @@ func (l *heldBackLog) logMoving(now time.Time, g heldGroup, group *loggedGroup) 
 		return cmp.Or(moving[a].since.Compare(moving[b].since), cmp.Compare(a, b))
 	})
 	l.r.p.log.LogAttrs(l.r.hardCtx, slog.LevelInfo, "partitions move again",
-		append(g.attrs(), slog.Int("partitions", len(moving)), slog.String("first", first),
+		append(group.named.attrs(), slog.Int("partitions", len(moving)), slog.String("first", first),
 			slog.Duration("age", now.Sub(moving[first].since).Round(time.Second)))...)
 }
 

@@ -83,7 +83,8 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 			scan.addPartition(part, share)
 		}
 	}
-	r.heldSince = scan.withRecent(r.heldSince)
+	scan.keepRecent(r.heldSince)
+	r.heldSince = scan.reasons
 	slices.SortFunc(scan.found, func(a, b HeldBack) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sink, b.Sink),
 			cmp.Compare(a.Reason, b.Reason))
@@ -91,15 +92,14 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	return scan.found
 }
 
-// withRecent returns the reasons of this scan, and those of earlier scans that were seen lately.
-func (h *heldBackScan) withRecent(earlier map[heldKey]heldSpan) map[heldKey]heldSpan {
+// keepRecent adds the reasons of earlier scans that were seen lately.
+func (h *heldBackScan) keepRecent(earlier map[heldKey]heldSpan) {
 	for key, span := range earlier {
 		_, isSeen := h.reasons[key]
 		if !isSeen && h.now.Sub(span.lastSeen) <= heldBackGrace {
 			h.reasons[key] = span
 		}
 	}
-	return h.reasons
 }
 
 // addPartition adds the reasons of one partition.

@@ -23,7 +23,7 @@ func (e *ViewTypeError) Error() string {
 		images, want = "old and new images", record.NewAndOldImages
 	case e.Needs.Old:
 		images, want = "old images", record.NewAndOldImages
-	case e.ViewType.HasOld():
+	case e.ViewType.HasOld(): // the stream keeps its old images
 		want = record.NewAndOldImages
 	}
 	stream := "the stream"

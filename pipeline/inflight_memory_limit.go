@@ -221,6 +221,7 @@ func (m *memoryLimit) isFull() bool {
 	if len(m.paused) == 0 {
 		return true
 	}
+	// Paused partitions use much of the memory. The others are read while they use less than spare, up to raisedLimit.
 	usedByOthers := m.used.minus(m.usedPaused)
 	return usedByOthers.atLeast(m.spare) || m.used.atLeast(m.raisedLimit)
 }

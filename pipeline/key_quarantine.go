@@ -110,10 +110,11 @@ func (b *batch) sendAllowed() {
 	}
 	b.count = len(written)
 	copy(b.deliveries[b.count:], skipped)
+	errsOfSkipped := b.errs[b.count:]
 	for i, delivery := range skipped {
-		b.errs[b.count+i] = errUntried
+		errsOfSkipped[i] = errUntried
 		if delivery.lane.quarantined {
-			delivery.fail, b.errs[b.count+i] = errQuarantined, errQuarantined.err
+			delivery.fail, errsOfSkipped[i] = errQuarantined, errQuarantined.err
 		}
 	}
 	b.phase = sending

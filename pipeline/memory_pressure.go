@@ -83,16 +83,17 @@ func fillingMemory(fillers []*scheduler) map[string]amount {
 	for _, s := range fillers {
 		for i := range s.ready.chunks {
 			c := &s.ready.chunks[i]
+			if c.packed != nil {
+				continue
+			}
 			total := byPartition[c.page.partition.name]
-			switch {
-			case c.packed != nil:
-			case !c.pinsPage():
-				total.add(cloneMemory(c.count, c.bytes))
-			default:
+			if c.pinsPage() {
 				pins[c.page] += c.count
 				if pins[c.page] == c.page.pins {
 					total.add(c.page.used)
 				}
+			} else {
+				total.add(cloneMemory(c.count, c.bytes))
 			}
 			byPartition[c.page.partition.name] = total
 		}

@@ -81,19 +81,18 @@ func (c *chunk) canPack() bool {
 // replaceWithPack replaces the deliveries of chunks by references to a pack of their changes. It leaves a chunk as it
 // is if its deliveries have changed since the pack was begun. It reports whether any chunk refers to the pack.
 func (s *scheduler) replaceWithPack(chunks []chunk, pages []packablePage, p *pack) bool {
-	p.pages = 0
 	pageIndexes := make(map[*inflightPage]int, len(pages))
-	for n := range pages {
-		pageIndexes[pages[n].page] = n
+	for i := range pages {
+		pageIndexes[pages[i].page] = i
 	}
 	for i := range chunks {
 		c := &chunks[i]
-		n, isInPack := pageIndexes[c.page]
-		isUnchanged := isInPack && c.pinsPage() && c.count == len(pages[n].changes)
+		pageIndex, isInPack := pageIndexes[c.page]
+		isUnchanged := isInPack && c.pinsPage() && c.count == len(pages[pageIndex].changes)
 		if !isUnchanged {
 			continue
 		}
-		c.packed = &packed{pack: p, pageIndex: n, newest: c.newest()}
+		c.packed = &packed{pack: p, pageIndex: pageIndex, newest: c.newest()}
 		c.deliveries = nil
 		s.run.unpin(c.page, c.count)
 		p.pages++
@@ -305,12 +304,12 @@ func (r *run) unpackDeliveries(chunks []chunk) ([][]queuedDelivery, error) {
 		if err != nil {
 			return nil, err
 		}
-		deliveries := unpacked[rec.pageIndex]
+		deliveries := unpacked[rec.chunkIndex]
 		if rec.index >= len(deliveries) {
 			return nil, record.ErrPacked
 		}
 		deliveries[rec.index] = queuedDelivery{
-			Delivery: Delivery{Change: rec.change}, page: chunks[rec.pageIndex].page,
+			Delivery: Delivery{Change: rec.change}, page: chunks[rec.chunkIndex].page,
 			hash: maphash.String(r.p.seed, string(rec.change.Key)), size: int64(len(rec.change.Raw)),
 			cloned: true, unplanned: true,
 		}

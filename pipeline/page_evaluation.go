@@ -147,7 +147,7 @@ func (r *route) prepareDelivery(c *pageChange, ev *evaluation, out *preparedRout
 	}
 	delivery := out.addDelivery(c)
 	delivery.Change, delivery.Events = c.change, r.events(ev)
-	if r.planner != nil {
+	if r.planner != nil { // most plans have one operation: the arena has memory for it
 		last := len(out.deliveries) - 1
 		delivery.Ops, delivery.arena = out.arena.ops[last:last:last+1], out.arena
 	}
@@ -159,7 +159,8 @@ func (r *route) prepareDelivery(c *pageChange, ev *evaluation, out *preparedRout
 		return true, fail.err
 	}
 	out.routed++
-	if fail == nil && delivery.Outcome != Written {
+	isDecided := fail == nil && delivery.Outcome != Written
+	if isDecided {
 		out.finishPlanned(delivery)
 	}
 	return true, nil

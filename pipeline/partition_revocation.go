@@ -3,7 +3,6 @@ package pipeline
 import (
 	"container/heap"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/redact"
@@ -132,32 +131,42 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 
 // revokeReady revokes deliveries that are in no lane yet.
 func (s *scheduler) revokeReady() {
-	s.keptPacked = slices.DeleteFunc(s.keptPacked, func(c chunk) bool {
-		if !c.page.partition.state.isRevoked() {
-			return false
-		}
-		s.finishPacked(&c, Revoked)
-		return true
-	})
-	s.ready.chunks = slices.DeleteFunc(s.ready.chunks, func(c chunk) bool {
-		if !c.page.partition.state.isRevoked() {
-			return false
-		}
-		s.ready.count -= c.count
-		s.ready.bytes -= c.bytes
-		s.finishChunk(&c, Revoked)
-		return true
-	})
+	var revoked []chunk
+	s.keptPacked, revoked = splitRevoked(s.keptPacked)
+	s.revokeChunks(revoked)
+	s.ready.chunks, revoked = splitRevoked(s.ready.chunks)
+	for i := range revoked {
+		s.ready.count -= revoked[i].count
+		s.ready.bytes -= revoked[i].bytes
+	}
+	s.revokeChunks(revoked)
 }
 
-// finishChunk finishes all deliveries of a chunk.
-func (s *scheduler) finishChunk(c *chunk, o Outcome) {
-	if c.packed != nil {
-		s.finishPacked(c, o)
-		return
+// splitRevoked removes the chunks of revoked partitions from chunks, and returns both parts.
+func splitRevoked(chunks []chunk) (kept, revoked []chunk) {
+	kept = chunks[:0]
+	for _, c := range chunks {
+		if c.page.partition.state.isRevoked() {
+			revoked = append(revoked, c)
+		} else {
+			kept = append(kept, c)
+		}
 	}
-	for i := range c.deliveries {
-		s.finishDelivery(&c.deliveries[i], o, "")
+	clear(chunks[len(kept):])
+	return kept, revoked
+}
+
+// revokeChunks revokes all deliveries of chunks.
+func (s *scheduler) revokeChunks(chunks []chunk) {
+	for i := range chunks {
+		c := &chunks[i]
+		if c.packed != nil {
+			s.finishPacked(c, Revoked)
+			continue
+		}
+		for k := range c.deliveries {
+			s.finishDelivery(&c.deliveries[k], Revoked, "")
+		}
 	}
 }
 
@@ -174,22 +183,34 @@ func (s *scheduler) revokeLetters(now time.Time) {
 	}
 }
 
-// revokeLanes revokes deliveries that wait in lanes.
+// revokeLanes revokes deliveries that wait in lanes. It drops queued and parked lanes that are empty then.
 func (s *scheduler) revokeLanes() {
 	for lane := range s.lanes.all() {
 		s.revokeQueue(lane)
 	}
-	s.queuedLanes = slices.DeleteFunc(s.queuedLanes, s.dropEmpty)
-	s.parked = slices.DeleteFunc(s.parked, func(lane *lane) bool {
-		if s.dropEmpty(lane) {
-			return true
+	queuedLanes := s.queuedLanes[:0]
+	for _, lane := range s.queuedLanes {
+		if lane.queue.first == nil {
+			s.dropLane(lane)
+		} else {
+			queuedLanes = append(queuedLanes, lane)
 		}
-		endsBackoff := lane.retryAt.IsZero() // revokeQueue revoked the change that failed
-		if endsBackoff {
+	}
+	clear(s.queuedLanes[len(queuedLanes):])
+	s.queuedLanes = queuedLanes
+	parked := s.parked[:0]
+	for _, lane := range s.parked {
+		switch {
+		case lane.queue.first == nil:
+			s.dropLane(lane)
+		case lane.retryAt.IsZero(): // revokeQueue revoked the change that failed
 			s.requeueLane(lane)
+		default:
+			parked = append(parked, lane)
 		}
-		return endsBackoff
-	})
+	}
+	clear(s.parked[len(parked):])
+	s.parked = parked
 	heap.Init(&s.parked)
 }
 
@@ -210,13 +231,4 @@ func (s *scheduler) revokeQueue(lane *lane) {
 		s.finishDelivery(delivery, Revoked, "")
 		return nil
 	})
-}
-
-// dropEmpty drops a lane if its queue is empty, and reports whether it did.
-func (s *scheduler) dropEmpty(lane *lane) bool {
-	if lane.queue.first != nil {
-		return false
-	}
-	s.dropLane(lane)
-	return true
 }

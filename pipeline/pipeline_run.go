@@ -139,7 +139,7 @@ func (r *run) do() error {
 	}
 
 	flushErr := r.flush()
-	r.step(func(time.Time) { r.closed = r.hardCtx.Err() != nil })
+	r.step(func(time.Time) { r.closed = r.hardCtx.Err() != nil }) // so that no call starts after a hard stop
 	r.work.Wait()
 	r.step(func(time.Time) { r.close() })
 	close(stopClock)

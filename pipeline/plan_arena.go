@@ -38,7 +38,7 @@ type arenaPool struct{ pool[planArena] }
 // that the page is expected to have. A sink often takes few changes of a page, and memory for all of them would exceed
 // the memory of the page.
 func (a *planArena) growDeliveries(ds []queuedDelivery, index, changes int) []queuedDelivery {
-	left := changes - index
+	left := changes - index // these changes are expected to have deliveries as often as those before them
 	expected := len(ds) + len(ds)*left/max(index, 1)
 	n := min(len(ds)+left, max(firstDeliveries, expected+expected/8))
 	a.ops, a.deliveries = make([]Op, n), make([]queuedDelivery, n)

@@ -89,7 +89,7 @@ func (rd *redelivery) run(ctx context.Context) {
 			rd.write(ctx) // the earlier changes of the key are written first
 		}
 		switch {
-		case rd.failed[c.Key]:
+		case rd.failed[c.Key]: // an earlier change, maybe in the write just now
 			rd.setResult(i, planned, errUntried)
 		case err != nil || planned.Outcome != Written:
 			rd.setResult(i, planned, err)

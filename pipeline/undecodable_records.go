@@ -24,23 +24,10 @@ type locatedError interface {
 // Without dead letters, the page and the later pages return to the source if it tracks single records. With any other
 // source the partition is blocked.
 func (r *run) storeUndecodable(page *inflightPage, records []*record.RecordError) {
-	log := func(text string) {
-		r.p.log.LogAttrs(r.hardCtx, slog.LevelError, text, undecodableAttrs(page, records)...)
-	}
-	if r.p.options.DeadLetters == nil && page.tracker != nil {
-		log("records cannot be decoded and there are no dead letters: they return to the source, with all later records; configure dead letters")
-		r.step(func(now time.Time) {
-			page.nacked = true
-			r.undecodableStored(page, now)
-		})
-		return
-	}
 	if r.p.options.DeadLetters == nil {
-		log("records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters")
-		r.step(func(time.Time) { r.addMoving(-1) })
+		r.nackOrBlock(page, records)
 		return
 	}
-
 	// While the letters cannot be stored, the records of this page and of later pages cannot fill batches. A source
 	// that acknowledges single records must answer in time, and a batch with earlier records could wait until then. So
 	// with such a source, no batch of the run waits to be full any more.
@@ -53,8 +40,26 @@ func (r *run) storeUndecodable(page *inflightPage, records []*record.RecordError
 		return
 	}
 	r.p.tel.countUndecodable(r.hardCtx, len(records))
-	log("records cannot be decoded: they were dead-lettered")
+	r.logUndecodable("records cannot be decoded: they were dead-lettered", page, records)
 	r.step(func(now time.Time) { r.undecodableStored(page, now) })
+}
+
+// nackOrBlock is storeUndecodable without dead letters.
+func (r *run) nackOrBlock(page *inflightPage, records []*record.RecordError) {
+	if page.tracker == nil {
+		r.logUndecodable(
+			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters",
+			page, records)
+		r.step(func(time.Time) { r.addMoving(-1) })
+		return
+	}
+	r.logUndecodable(
+		"records cannot be decoded and there are no dead letters: they return to the source, with all later records; configure dead letters",
+		page, records)
+	r.step(func(now time.Time) {
+		page.nacked = true
+		r.undecodableStored(page, now)
+	})
 }
 
 // undecodableLetters returns the dead letters of undecodable records.
@@ -75,15 +80,15 @@ func (p *Pipeline) undecodableLetters(page *inflightPage, records []*record.Reco
 	return letters
 }
 
-// undecodableAttrs returns the attributes of a log line about undecodable records. It describes the first of them.
-func undecodableAttrs(page *inflightPage, records []*record.RecordError) []slog.Attr {
+// logUndecodable writes a line about undecodable records. It describes the first of them.
+func (r *run) logUndecodable(text string, page *inflightPage, records []*record.RecordError) {
 	first := records[0]
 	attrs := []slog.Attr{slog.String("partition", page.partition.name), slog.Int("records", len(records)),
 		slog.Int("index", first.Index), slog.Int64("offset", first.Offset), slog.String("path", redact.ErrorField(first))}
 	if located, ok := errors.AsType[locatedError](first.Err); ok {
 		attrs = append(attrs, slog.String("place", located.Location()))
 	}
-	return attrs
+	r.p.log.LogAttrs(r.hardCtx, slog.LevelError, text, attrs...)
 }
 
 // sinkNames returns the names of the routes.
