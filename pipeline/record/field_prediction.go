@@ -47,25 +47,28 @@ func (r *recordReader) equalBytes(i, earlier int) int {
 	return max(r.equalEnd-i, 0)
 }
 
-// predictedName compares the name at i with the name of entry n in the previous record. If the names are equal, it
-// returns the field of the entry, and the position of its value in this record. Otherwise the position is -1.
-func (r *recordReader) predictedName(previous previousFields, n, i int) (f field, valueAt int) {
-	if n >= len(previous) {
+// readName reads the name at i. It returns the field with this name in names, and the position of the value, or -1 if
+// the grammar is invalid. If the name equals that of entry n in the previous record, it is not looked up.
+func (r *recordReader) readName(previous previousFields, n, i int, names map[string]field) (f field, valueAt int) {
+	if n < len(previous) {
+		predicted := &previous[n]
+		nameSize := predicted.value - predicted.start
+		if r.equalBytes(i, predicted.start) > nameSize {
+			return predicted.field, i + nameSize
+		}
+	}
+	name, valueAt := r.Field(i)
+	if valueAt < 0 {
 		return fieldOther, -1
 	}
-	predicted := &previous[n]
-	nameSize := predicted.value - predicted.start
-	if r.equalBytes(i, predicted.start) <= nameSize {
-		return fieldOther, -1
-	}
-	return predicted.field, i + nameSize
+	return names[string(name)], valueAt
 }
 
 // takeEqualFields copies the fields from i on that equal those of the previous record. n is the entry of the first
 // field. It returns the position and the entry of the next field. If ended is set, the object ended before next.
 func (r *recordReader) takeEqualFields(previous previousFields, i, n int, c *Change) (next, entry int, ended bool) {
 	equal := r.equalBytes(i, previous[n].start)
-	for n < len(previous) {
+	for n < len(previous) && !ended {
 		f := &previous[n]
 		size := f.end - f.start
 		// The quote of the next name must be equal, too. Only then is the whole field equal.
@@ -77,11 +80,9 @@ func (r *recordReader) takeEqualFields(previous previousFields, i, n int, c *Cha
 		f.start, f.end = i, i+size
 		i, equal = i+size, equal-size
 		n++
-		if f.last {
-			return i, n, true
-		}
+		ended = f.last
 	}
-	return i, n, false
+	return i, n, ended
 }
 
 // copyField copies the value of f from the previous change to c. It copies nothing and returns false if c already has

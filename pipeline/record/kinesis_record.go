@@ -32,7 +32,7 @@ const (
 	epochOfSnapshots = 0 // epoch of the changes of a snapshot, which are older than every record
 )
 
-func (r *recordReader) kinesisSequence(i int) int {
+func (r *recordReader) kinesisSequenceField(i int) int {
 	next := r.textField(i, &r.sequence)
 	if next >= 0 && (len(r.sequence) > kinesisSequenceWidth || !allDigits(r.sequence)) {
 		r.sequence = ""
@@ -62,15 +62,16 @@ func (r *recordReader) readKinesis(c *Change) bool {
 	if shard, _, ok := strings.Cut(event.EventID, ":"); ok && c.Shard == "" {
 		c.Shard = shard
 	}
-	ok := r.readKinesisData(recordBytes, c)
-	c.Sequence, c.StreamARN = sequence, event.StreamARN
-	if !ok {
-		r.ErrPath = string(ddbjson.JoinPath([]byte("kinesis.data"), r.ErrPath))
-		if errors.Is(r.Err, ddbjson.ErrEnd) || errors.Is(r.Err, ddbjson.ErrToken) {
-			r.Err = fmt.Errorf("%w: %w", errData, r.Err)
-		}
+	isValid := r.readKinesisData(recordBytes, c)
+	c.Sequence, c.StreamARN = sequence, event.StreamARN // of the event, even if the data has others
+	if isValid {
+		return true
 	}
-	return ok
+	r.ErrPath = string(ddbjson.JoinPath([]byte("kinesis.data"), r.ErrPath))
+	if errors.Is(r.Err, ddbjson.ErrEnd) || errors.Is(r.Err, ddbjson.ErrToken) {
+		r.Err = fmt.Errorf("%w: %w", errData, r.Err)
+	}
+	return false
 }
 
 // readKinesisData reads the fields of the decoded record b. The input of the reader is b meanwhile. After an error,
@@ -150,7 +151,7 @@ func (r *recordReader) microseconds() (int64, error) {
 	switch {
 	case us == epochOfSnapshots, us >= minMicroseconds && us < maxMicroseconds:
 		return us, nil
-	case us >= minMicroseconds/1e4 && us < minMicroseconds:
+	case us >= minMicroseconds/1e4 && us < minMicroseconds: // in milliseconds, a time from 1973 on
 		return 0, errMilliseconds
 	}
 	return 0, errMicroseconds

@@ -66,30 +66,32 @@ func (r *recordReader) hasAttributes(i int) bool {
 	case 'n':
 		return true
 	case '{':
-	default:
-		return false
+		return !r.isAttributeValue(i)
 	}
+	return false
+}
+
+// isAttributeValue reports whether the object at i is an attribute value. It returns false if the grammar is invalid.
+func (r *recordReader) isAttributeValue(i int) bool {
 	i = r.SkipSpace(i + 1)
 	if r.Peek(i) != '"' {
-		return true
+		return false
 	}
 	name, at := r.Field(i)
 	if at < 0 {
-		return true
+		return false
 	}
 	tag := ddbjson.TagOf(name)
 	if tag == ddbjson.NoTag {
-		return true
-	}
-	if r.Peek(at) != '{' { // only the content of an M is an object
 		return false
+	}
+	if r.Peek(at) != '{' { // an attribute would be an object
+		return true
 	}
 	next := r.SkipValue(at)
 	if next < 0 {
-		return true
+		return false
 	}
-	if _, ended := r.Separator(next, '}'); !ended { // a value has only one tag
-		return true
-	}
-	return tag != ddbjson.TagM || !r.hasAttributes(at)
+	_, hasOneTag := r.Separator(next, '}')
+	return hasOneTag && tag == ddbjson.TagM && r.hasAttributes(at) // only the content of an M is an object
 }

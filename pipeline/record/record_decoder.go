@@ -183,13 +183,11 @@ func (e *RecordError) attribute() string {
 // is the path inside the image. In a line of a snapshot the image is Item, Keys, NewImage, OldImage or Metadata. It
 // returns false if Path is not inside an image.
 func (e *RecordError) ImagePath() (image string, p item.Path, ok bool) {
-	outer, rest := "", e.Path
-	for _, prefix := range []string{"kinesis.data.dynamodb.", "dynamodb."} {
-		if strings.HasPrefix(rest, prefix) {
-			outer, rest = prefix, rest[len(prefix):]
-			break
-		}
+	rest, isKinesis := strings.CutPrefix(e.Path, "kinesis.data.dynamodb.")
+	if !isKinesis {
+		rest = strings.TrimPrefix(e.Path, "dynamodb.")
 	}
+	outer := e.Path[:len(e.Path)-len(rest)]
 	for _, name := range []string{"Keys", "NewImage", "OldImage", "Item", "Metadata"} {
 		inside, found := strings.CutPrefix(rest, name)
 		if found && inside != "" && (inside[0] == '.' || inside[0] == '[') {

@@ -91,24 +91,29 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 	case "Records":
 		return r.arrayOnce(i, &e.hasRecords, errRecords)
 	case "NextShardIterator":
-		if !e.getRecords {
-			break
+		if e.getRecords {
+			return r.iteratorField(i, e)
 		}
-		if e.hasIterator {
-			return r.Fail(i, errDuplicateField)
-		}
-		e.hasIterator = true
-		next := r.textField(i, &e.nextIterator)
-		if next >= 0 && e.nextIterator == "" && r.Peek(i) == '"' {
-			return r.Fail(i, errIterator)
-		}
-		return next
 	case "shardId":
 		if r.Peek(i) == '"' {
 			return r.textField(i, &e.shard)
 		}
 	}
 	return r.SkipValue(i)
+}
+
+// iteratorField reads NextShardIterator, a text that is not empty, or null.
+func (r *recordReader) iteratorField(i int, e *envelope) int {
+	if e.hasIterator {
+		return r.Fail(i, errDuplicateField)
+	}
+	e.hasIterator = true
+	next := r.textField(i, &e.nextIterator)
+	isEmptyText := e.nextIterator == "" && r.Peek(i) == '"'
+	if next >= 0 && isEmptyText {
+		return r.Fail(i, errIterator)
+	}
+	return next
 }
 
 // arrayOnce reads the array of records at i and sets found. It fails if found is already set, because an object has
@@ -170,15 +175,10 @@ func (r *recordReader) tryRecord(i int) int {
 		r.firstRecordAt = i
 	}
 	r.Arena.BeginRecord(r.inputSize - i)
-	n := len(page.Changes)
-	c := &r.scratch
-	if n < cap(page.Changes) {
-		c = &page.Changes[:n+1][n]
-	}
-	if n > 0 {
+	if n := len(page.Changes); n > 0 {
 		r.previous = &page.Changes[n-1]
 	}
-	emptyMaps := r.EmptyMaps
+	c, emptyMaps := r.nextChange(), r.EmptyMaps
 	next := r.readChange(i, c)
 	if next < 0 {
 		r.forgetPrevious()
@@ -192,7 +192,17 @@ func (r *recordReader) tryRecord(i int) int {
 	return next
 }
 
-// addChange adds c to the page. The record of c ends at next.
+// nextChange returns the memory for the next change, which is zero: the element after page.Changes, or scratch if the
+// page has no memory for another change.
+func (r *recordReader) nextChange() *Change {
+	n := len(r.page.Changes)
+	if n < cap(r.page.Changes) {
+		return &r.page.Changes[:n+1][n]
+	}
+	return &r.scratch
+}
+
+// addChange adds c, the result of nextChange, to the page. The record of c ends at next.
 func (r *recordReader) addChange(c *Change, next int) {
 	page, arena := r.page, &r.Arena
 	arena.EndRecord(len(c.Raw), next-r.firstRecordAt, r.inputSize-next)
@@ -202,7 +212,7 @@ func (r *recordReader) addChange(c *Change, next int) {
 	}
 	n := len(page.Changes)
 	if n < cap(page.Changes) {
-		page.Changes = page.Changes[:n+1]
+		page.Changes = page.Changes[:n+1] // the last element is c
 		return
 	}
 	page.Changes = append(make([]Change, 0, n+1+arena.ExpectedRecords()), page.Changes...)

@@ -89,22 +89,17 @@ func (r *recordReader) readFields(i int, c *Change, names map[string]field, prev
 	if r.Peek(i) == '}' {
 		return i + 1
 	}
-	n := 0
+	n := 0 // number of fields so far, and entry of the next field in previous
 	for ended := false; !ended; n++ {
 		if n < len(*previous) {
 			if i, n, ended = r.takeEqualFields(*previous, i, n, c); ended {
 				break
 			}
 		}
-		// The name, as the previous record had it, or as it is written.
 		start := i
-		f, valueAt := r.predictedName(*previous, n, i)
+		f, valueAt := r.readName(*previous, n, i, names)
 		if valueAt < 0 {
-			var name []byte
-			if name, valueAt = r.Field(i); valueAt < 0 {
-				return -1
-			}
-			f = names[string(name)]
+			return -1
 		}
 		next := r.readField(f, valueAt, c)
 		if next < 0 && r.skipInvalidFields {
@@ -192,7 +187,7 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	case fieldData:
 		return r.textField(i, &r.data)
 	default: // fieldKinesisSequence
-		return r.kinesisSequence(i)
+		return r.kinesisSequenceField(i)
 	}
 }
 
@@ -231,7 +226,8 @@ func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int
 }
 
 // similarImage returns an image that the image f probably resembles. If the other image of the record was already read,
-// similarImage returns it. Otherwise it returns an image of the previous record. The result may be the zero Image.
+// similarImage returns it. Otherwise it returns the image f of the previous record, or the other image of that record if
+// there is no image f. The result may be the zero Image.
 func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	if r.AllowEmptyMaps { // equal bytes are skipped, but each {} in them must be counted
 		return item.Image{}
@@ -239,20 +235,27 @@ func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	if other.Exists() || r.previous == nil {
 		return other
 	}
-	switch {
-	case f == fieldKeys:
+	if f == fieldKeys {
 		return r.previous.Keys
-	case f == fieldNew && r.previous.New.Exists(), !r.previous.Old.Exists():
-		return r.previous.New
 	}
-	return r.previous.Old
+	first, second := &r.previous.Old, &r.previous.New
+	if f == fieldNew {
+		first, second = second, first
+	}
+	if first.Exists() {
+		return *first
+	}
+	return *second
 }
 
 func (r *recordReader) sequenceField(i int, to *string) int {
+	if r.Peek(i) == 'n' {
+		return r.Word(i, "null")
+	}
 	var text string
 	next := r.textField(i, &text)
-	if next < 0 || text == "" && r.Peek(i) == 'n' {
-		return next
+	if next < 0 {
+		return -1
 	}
 	if !IsSequence(text) {
 		return r.Fail(i, errSequence)
