@@ -38,8 +38,9 @@ func (ms *previousMaps) slot(w uint64) *previousMap {
 // previous map.
 func (s *Scanner) nestedMap(i, depth int) int {
 	b, base := s.Input, len(s.stack)
-	isTooShort := uint(i)+9 > uint(len(b))
-	if s.maps == nil || s.grammarOnly || depth > maxNesting || isTooShort {
+	hasEightBytes := uint(i)+9 <= uint(len(b)) // after the brace
+	canPredict := s.maps != nil && !s.grammarOnly && depth <= maxNesting && hasEightBytes
+	if !canPredict {
 		return s.members(i, depth)
 	}
 	start := binary.LittleEndian.Uint64(b[i+1:])
@@ -96,8 +97,8 @@ func (s *Scanner) matchText(i int, text []byte) int {
 // row.
 func (s *Scanner) keepMap(m *previousMap, attrs []Attr, i, next int) {
 	m.misses++
-	isFree := m.start == 0
-	if !isFree && m.misses < 2 || len(attrs) == 0 {
+	isOccupied := m.start != 0 && m.misses < 2
+	if isOccupied || len(attrs) == 0 {
 		return
 	}
 	for _, a := range attrs {
@@ -105,6 +106,7 @@ func (s *Scanner) keepMap(m *previousMap, attrs []Attr, i, next int) {
 			return
 		}
 	}
+	// The slot stays free if the text is too long.
 	m.start, m.misses, m.text, m.values = 0, 0, m.text[:0], m.values[:0]
 	doc, docPos := s.Input[s.origin:next], i-s.origin
 	for n, a := range attrs {

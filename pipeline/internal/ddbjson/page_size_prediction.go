@@ -61,9 +61,11 @@ func (s pageStats) mergedWith(past pageStats) pageStats {
 	if s.records >= enoughRecords || past.records == 0 {
 		return s
 	}
-	ratio := s.sumSize * float64(past.records) / (past.sumSize * float64(max(s.records, 1))) // of the mean sizes
-	if s.records > 0 && (ratio < 0.5 || ratio > 2) {
-		return s
+	if s.records > 0 {
+		ratioOfMeans := s.sumSize * float64(past.records) / (past.sumSize * float64(s.records))
+		if ratioOfMeans < 0.5 || ratioOfMeans > 2 {
+			return s
+		}
 	}
 	return pageStats{
 		records: s.records + past.records, bytes: s.bytes + past.bytes, arenaAttrs: s.arenaAttrs + past.arenaAttrs,

@@ -92,6 +92,7 @@ func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext)
 	if opening != '{' && opening != '[' {
 		return path
 	}
+	closing := opening + 2 // '}' and ']'
 	i = s.SkipSpace(i + 1)
 	for n := 0; i >= 0 && i <= target; n++ {
 		var name []byte
@@ -102,7 +103,8 @@ func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext)
 			}
 		}
 		end := s.SkipValue(i)
-		if end < 0 || target < end {
+		isTargetInside := end < 0 || target < end
+		if isTargetInside {
 			switch {
 			case opening == '[':
 				path = AppendElement(path, n)
@@ -111,10 +113,11 @@ func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext)
 			}
 			return s.appendPathTo(path, i, target, childContext(context, name))
 		}
-		ended := false
-		if i, ended = s.Separator(end, opening+2); ended {
+		next, ended := s.Separator(end, closing)
+		if ended {
 			return path
 		}
+		i = next
 	}
 	return path
 }
