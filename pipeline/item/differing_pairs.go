@@ -46,10 +46,11 @@ func (p *pairs) next() bool {
 // nextOfOld moves to the next attribute of old that differs in new, or that new lacks.
 func (p *pairs) nextOfOld() bool {
 	for p.oldIndex++; p.oldIndex < p.old.Len(); p.oldIndex++ {
-		surelyDiffers := p.findCounterpart()
+		differAt := p.skipEqualBytes()
 		if p.oldIndex == p.old.Len() {
 			break // all attributes from oldIndex on were equal
 		}
+		surelyDiffers := p.findCounterpart(differAt)
 		if p.newIndex >= 0 {
 			p.common++
 			p.expected = p.newIndex + 1
@@ -77,26 +78,30 @@ func (p *pairs) nextAdded() bool {
 	return false
 }
 
-// findCounterpart skips the attributes of old that have equal bytes in new. For the next attribute it sets newIndex,
-// and reports whether the bytes show that the values differ.
-func (p *pairs) findCounterpart() (surelyDiffers bool) {
-	p.newIndex = -1
-	if p.expected < p.new.Len() {
-		equal, end := equalAttrs(&p.old, &p.new, p.oldIndex, p.expected)
-		p.oldIndex, p.expected, p.common = p.oldIndex+equal, p.expected+equal, p.common+equal
-		if p.oldIndex == p.old.Len() {
-			return false
-		}
-		attr := p.old.Index()[p.oldIndex]
-		nameEnd := attr.NameStart() + len(attr.RawName(p.old.Bytes()))
-		if p.expected < p.new.Len() && end > nameEnd {
-			p.newIndex = p.expected
-			newEnd := end - attr.NameStart() + p.new.Index()[p.newIndex].NameStart()
-			return surelyDiffer(p.old.Bytes(), end, p.new.Bytes(), newEnd)
-		}
+// skipEqualBytes moves oldIndex past the attributes of old that have equal bytes in new. It returns the position in old
+// of the first different byte, or 0 if no attribute of new is expected.
+func (p *pairs) skipEqualBytes() (differAt int) {
+	if p.expected >= p.new.Len() {
+		return 0
 	}
-	p.newIndex = p.search.find(&p.new, p.expected, p.name())
-	return false
+	equal, differAt := equalAttrs(&p.old, &p.new, p.oldIndex, p.expected)
+	p.oldIndex, p.expected, p.common = p.oldIndex+equal, p.expected+equal, p.common+equal
+	return differAt
+}
+
+// findCounterpart sets newIndex to the attribute of new that has the name of the attribute at oldIndex. It reports
+// whether the bytes show that the values differ. differAt is the result of skipEqualBytes.
+func (p *pairs) findCounterpart(differAt int) (surelyDiffers bool) {
+	attr := p.old.Index()[p.oldIndex]
+	nameEnd := attr.NameStart() + len(attr.RawName(p.old.Bytes()))
+	isExpected := p.expected < p.new.Len() && differAt > nameEnd
+	if !isExpected {
+		p.newIndex = p.search.find(&p.new, p.expected, p.name())
+		return false
+	}
+	p.newIndex = p.expected
+	differInNewAt := differAt - attr.NameStart() + p.new.Index()[p.newIndex].NameStart()
+	return surelyDiffer(p.old.Bytes(), differAt, p.new.Bytes(), differInNewAt)
 }
 
 func (p *pairs) name() string {

@@ -45,9 +45,6 @@ func (w *comparison) compareImages(segs []Segment, old, new Image) bool {
 		return false
 	}
 	seg, rest := segs[0], segs[1:]
-	if seg.Wild == allInside {
-		rest = segs
-	}
 	switch seg.Wild {
 	case NoWildcard:
 		o, _ := old.Get(seg.Name)
@@ -58,23 +55,25 @@ func (w *comparison) compareImages(segs []Segment, old, new Image) bool {
 			return false
 		}
 		return w.handleDifference(old.Value(), new.Value())
+	case allInside:
+		return w.compareAttributes(segs, old, new)
 	default:
-		if w.yield != nil { // pairs are sorted by name, because the ids of events depend on the order
-			for _, p := range differingByName(old, new) {
-				if w.compareMember(p.name, rest, p.old, p.new) {
-					return true
-				}
-			}
-			return false
-		}
-		p := differingPairs(old, new)
-		for p.next() {
-			if o, n := p.values(); w.compareValues(rest, o, n) {
-				return true
-			}
-		}
-		return false
+		return w.compareAttributes(rest, old, new)
 	}
+}
+
+// compareAttributes compares all attributes of two items.
+func (w *comparison) compareAttributes(rest []Segment, old, new Image) bool {
+	if w.yield != nil { // pairs are sorted by name, because the ids of events depend on the order
+		return w.comparePairs(rest, differingByName(old, new))
+	}
+	p := differingPairs(old, new)
+	for p.next() {
+		if o, n := p.values(); w.compareValues(rest, o, n) {
+			return true
+		}
+	}
+	return false
 }
 
 // compareValues compares two values under one path.
@@ -92,24 +91,9 @@ func (w *comparison) compareValues(segs []Segment, old, new Value) bool {
 	}
 	switch {
 	case seg.Wild == AnyMember, isInside && old.kind == KindM:
-		for _, p := range differingMembers(old, new) {
-			if w.compareMember(p.name, rest, p.old, p.new) {
-				return true
-			}
-		}
-		return false
+		return w.comparePairs(rest, differingMembers(old, new))
 	case seg.Wild == AnyElement, isInside && old.kind == KindL:
-		restOld, restNew := elementsFrom(old), elementsFrom(new)
-		for i := 0; ; i++ {
-			o, ok := restOld.element(KindL)
-			n, otherOK := restNew.element(KindL)
-			if !ok && !otherOK {
-				return false
-			}
-			if !o.Equal(n) && w.compareUnder(Segment{Index: i}, rest, o, n) {
-				return true
-			}
-		}
+		return w.compareElements(rest, old, new)
 	case seg.Wild == allInside:
 		return w.handleDifference(old, new)
 	case seg.Index >= 0:
@@ -121,9 +105,29 @@ func (w *comparison) compareValues(segs []Segment, old, new Value) bool {
 	}
 }
 
-// compareMember compares the values under one name of two maps.
-func (w *comparison) compareMember(name string, rest []Segment, old, new Value) bool {
-	return w.compareUnder(Segment{Name: name, Index: -1}, rest, old, new)
+// comparePairs compares the values of each pair.
+func (w *comparison) comparePairs(rest []Segment, ps []pair) bool {
+	for _, p := range ps {
+		if w.compareUnder(Segment{Name: p.name, Index: -1}, rest, p.old, p.new) {
+			return true
+		}
+	}
+	return false
+}
+
+// compareElements compares the elements of two lists with the same index. A value that is not a list has no elements.
+func (w *comparison) compareElements(rest []Segment, old, new Value) bool {
+	restOld, restNew := elementsFrom(old), elementsFrom(new)
+	for i := 0; ; i++ {
+		o, ok := restOld.element(KindL)
+		n, otherOK := restNew.element(KindL)
+		if !ok && !otherOK {
+			return false
+		}
+		if !o.Equal(n) && w.compareUnder(Segment{Index: i}, rest, o, n) {
+			return true
+		}
+	}
 }
 
 // compareUnder compares the values under seg, which is a name or an index.
