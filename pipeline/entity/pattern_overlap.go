@@ -189,7 +189,8 @@ func (m machine) step(s state, r rune) (next state, ok bool) {
 		return s, false // no name is before the first fixed text
 	}
 	s.hasName = s.hasName || isOfName
-	if wasRead := len(literal) > 0 && s.matched == len(literal); !wasRead {
+	isLiteralRead := len(literal) > 0 && s.matched == len(literal)
+	if !isLiteralRead {
 		return s, true
 	}
 	hasEmptyName := s.literal > 0 && !s.hasName

@@ -50,8 +50,12 @@ func (cs all) Match(c *record.Change) (bool, error) {
 // Match evaluates the parts.
 func (cs anyOf) Match(c *record.Change) (bool, error) {
 	for _, part := range cs {
-		if ok, err := part.Match(c); ok || err != nil {
-			return err == nil, err
+		ok, err := part.Match(c)
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			return true, nil
 		}
 	}
 	return false, nil
@@ -60,7 +64,10 @@ func (cs anyOf) Match(c *record.Change) (bool, error) {
 // Match evaluates the part.
 func (n not) Match(c *record.Change) (bool, error) {
 	ok, err := n.Condition.Match(c)
-	return !ok && err == nil, err
+	if err != nil {
+		return false, err
+	}
+	return !ok, nil
 }
 
 // Requires merges the needs of the parts.

@@ -78,8 +78,11 @@ func ClauseOf(c pipeline.Condition) Clause {
 // neither [Keep] nor [Drop].
 func KeptCondition(f pipeline.Filter) (c pipeline.Condition, ok bool) {
 	k, ok := f.(filter)
-	if ok && k.drop {
+	switch {
+	case !ok:
+		return nil, false
+	case k.drop:
 		return Not(k.Condition), true
 	}
-	return k.Condition, ok
+	return k.Condition, true
 }

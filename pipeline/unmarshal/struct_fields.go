@@ -121,7 +121,7 @@ func (e embeddedStruct) collect(fieldsByName map[string][]*structField, next []e
 				offset: offset,
 				plan:   planOf(sf.Type, options{asString: tag.asString, unexported: !sf.IsExported()})}
 			fieldsByName[f.name] = append(fieldsByName[f.name], f)
-			if e.twice {
+			if e.twice { // the second copy makes the name ambiguous
 				fieldsByName[f.name] = append(fieldsByName[f.name], f)
 			}
 		}
