@@ -18,8 +18,8 @@ const (
 // parseSegments reads a path or a pattern. The error is a *PathError. In a pattern, its column is that of the invalid
 // byte. In a path, its column is that of the first byte of the invalid segment.
 func parseSegments(s string, syntax syntax) ([]Segment, error) {
-	fail := func(rest, problem string) ([]Segment, error) {
-		return nil, &PathError{string(syntax), s, len(s) - len(rest) + 1, problem}
+	fail := func(at, problem string) ([]Segment, error) { // at is the text from the column on
+		return nil, &PathError{string(syntax), s, len(s) - len(at) + 1, problem}
 	}
 	seg, rest, problem := cutFirstSegment(s, syntax)
 	if problem == "" && seg.IsElement() {
@@ -39,7 +39,7 @@ func parseSegments(s string, syntax syntax) ([]Segment, error) {
 		seg, rest, problem = cutSegment(start, syntax)
 	}
 	if syntax == patternSyntax {
-		start = rest
+		return fail(rest, problem)
 	}
 	return fail(start, problem)
 }

@@ -297,6 +297,7 @@ func (r *recordReader) index() int { return r.page.Len() }
 
 // recoverKey sets the key and the version of e if they are valid in the record at i.
 func (r *recordReader) recoverKey(i int, e *RecordError) {
+	// The page gets the error that was found before, and counts no {} of an invalid record.
 	err, errAt, emptyMaps := r.Err, r.ErrAt, r.EmptyMaps
 	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.skipInvalidFields = err, errAt, emptyMaps, false }()
 	if !r.Arena.IsOpen() {

@@ -37,6 +37,7 @@ func StringEnd(b []byte, i int) int {
 		}
 		i++
 	}
+	// The text is long, or near the end of b. A quote after an odd number of backslashes is escaped.
 	for start := i; ; i++ {
 		i += bytes.IndexByte(b[i:], '"')
 		slashes := 0

@@ -15,7 +15,7 @@ func AppendPicked(dst []byte, index []Attr, doc []byte, attrs []Attr, picks []in
 			end++
 		}
 		end = AfterBrace(doc, end)
-		shift := len(dst) + 1 - start - nameStart
+		shift := len(dst) + 1 - start - nameStart // from doc to the new object; the quote precedes the name
 		dst = append(dst, doc[nameStart-1:end]...)
 		r := attrRanges{nameStart + shift, nameEnd + shift, from + shift, to + shift, attrs[i].Tag(), attrs[i].escaped()}
 		next := len(dst) - start + 1 // the closing brace
