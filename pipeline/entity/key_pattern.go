@@ -108,7 +108,7 @@ func (p *Pattern) BindsAll() bool {
 // Matches reports whether the pattern matches the value of a key attribute.
 func (p *Pattern) Matches(v item.Value) bool {
 	if text, ok := v.Text(); ok {
-		_, ok = p.partOf(text, -1)
+		_, ok = p.partOf(text, noName)
 		return ok
 	}
 	return p.BindsAll() && (v.Kind() == item.KindN || v.Kind() == item.KindB)
@@ -130,8 +130,11 @@ func (p *Pattern) value(v item.Value, i int) item.Value {
 	return item.Value{}
 }
 
-// partOf returns the part of a text that name i binds. It returns "" if i is -1. ok reports whether the pattern matches
-// the text.
+// noName is an index for partOf if only the match matters.
+const noName = -1
+
+// partOf returns the part of a text that name i binds. It returns "" if i is noName. ok reports whether the pattern
+// matches the text.
 func (p *Pattern) partOf(text string, i int) (piece string, ok bool) {
 	rest, ok := strings.CutPrefix(text, p.literals[0])
 	if !ok {

@@ -149,20 +149,22 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 	if len(p) == 0 {
 		return v.Exists()
 	}
-	switch {
-	case v.Kind() == item.KindM && p[0].Wild == item.AnyMember:
-		return anyMatch(p[1:], v.Members())
-	case v.Kind() == item.KindM && p[0].Index < 0:
-		e, ok := v.Get(p[0].Name)
-		return ok && hasMatch(p[1:], e)
-	case v.Kind() == item.KindL && p[0].Wild == item.AnyElement:
-		return anyMatch(p[1:], v.Elements())
-	case v.Kind() == item.KindL && p[0].Wild == item.NoWildcard:
-		e, ok := v.Index(p[0].Index)
-		return ok && hasMatch(p[1:], e)
-	default: // v is a set, or a member of one
-		return v.Exists() && v.Kind() != item.KindM && v.Kind() != item.KindL && p[0].IsElement()
+	next, rest := p[0], p[1:]
+	switch kind := v.Kind(); {
+	case kind == item.KindM && next.Wild == item.AnyMember:
+		return anyMatch(rest, v.Members())
+	case kind == item.KindM && isMember(next):
+		e, ok := v.Get(next.Name)
+		return ok && hasMatch(rest, e)
+	case kind == item.KindL && next.Wild == item.AnyElement:
+		return anyMatch(rest, v.Elements())
+	case kind == item.KindL && next.IsElement():
+		e, ok := v.Index(next.Index)
+		return ok && hasMatch(rest, e)
+	case kind == item.KindM, kind == item.KindL, kind == item.Absent:
+		return false
 	}
+	return next.IsElement() // v is a set, or a member of one
 }
 
 // anyMatch reports whether hasMatch is true for one of the values.

@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"slices"
-
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
@@ -89,7 +87,12 @@ func (cs anyOf) KeysOnly() bool { return keysOnly(cs) }
 func (n not) KeysOnly() bool { return ReadsKeysOnly(n.Condition) }
 
 func keysOnly(cs []pipeline.Condition) bool {
-	return !slices.ContainsFunc(cs, func(c pipeline.Condition) bool { return !ReadsKeysOnly(c) })
+	for _, c := range cs {
+		if !ReadsKeysOnly(c) {
+			return false
+		}
+	}
+	return true
 }
 
 // mergeNeeds merges the needs of its arguments. An argument that is not a [pipeline.Requirer] needs nothing.

@@ -199,18 +199,18 @@ func pointsToValue(v reflect.Value) bool {
 
 // list decodes an L or a set into a slice or an array. An array takes the first elements, up to its length.
 func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
-	n, memory := d.count(tag, at), dst
+	n, elements := d.count(tag, at), dst // elements is the memory of the first element
 	switch p.form {
 	case formArray:
 		n = min(n, p.typ.Len())
 	case formSlice:
-		memory = resize(dst.value(p.typ), n)
+		elements = resize(dst.value(p.typ), n)
 	default:
 		return 0, p.mismatch(tag, nil)
 	}
 	i := ddbjson.FirstInside(d.doc, at)
 	for x := range n {
-		elem := memory.element(x, p.elem.size)
+		elem := elements.element(x, p.elem.size)
 		if tag == ddbjson.TagL {
 			elemTag, elemAt := ddbjson.TagAt(d.doc, i)
 			i, err = d.decodeValue(p.elem, elemTag, i, elemAt, elem)
