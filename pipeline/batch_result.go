@@ -228,7 +228,7 @@ func (s *scheduler) finishDelivery(delivery *queuedDelivery, o Outcome, reason s
 	s.route.ledger.Pending--
 	s.route.ledger.addFinished(o, reason, 1)
 	if o != Revoked {
-		s.route.newest = later(s.route.newest, delivery.Change.Time)
+		s.route.newest = laterOf(s.route.newest, delivery.Change.Time)
 	}
 	if o != Revoked && page.tracker != nil {
 		page.tracker.finish(int(delivery.Change.Index))

@@ -125,11 +125,8 @@ func (r *packReader) next() (ok bool, err error) {
 		r.nextFrame++
 	}
 	page, pageLength := binary.Uvarint(r.rest)
-	if pageLength <= 0 {
-		return false, record.ErrPacked
-	}
-	index, indexLength := binary.Uvarint(r.rest[pageLength:])
-	if indexLength <= 0 {
+	index, indexLength := binary.Uvarint(r.rest[max(pageLength, 0):])
+	if pageLength <= 0 || indexLength <= 0 {
 		return false, record.ErrPacked
 	}
 	r.current.pageIndex, r.current.index = int(page), int(index)

@@ -122,11 +122,8 @@ func (q *queue) first() *queuedDelivery { return &q.chunks[0].deliveries[0] }
 // startsPacked reports whether the first chunk is packed. It returns false if the queue is empty.
 func (q *queue) startsPacked() bool { return q.count > 0 && q.chunks[0].packed != nil }
 
-// startsUnpacked reports whether the first chunk is not packed, and due or not as demanded. It returns false if the
-// queue is empty.
-func (q *queue) startsUnpacked(due bool) bool {
-	return q.count > 0 && q.chunks[0].packed == nil && q.chunks[0].due == due
-}
+// startsUnpacked reports whether the first chunk is not packed. It returns false if the queue is empty.
+func (q *queue) startsUnpacked() bool { return q.count > 0 && q.chunks[0].packed == nil }
 
 // oldestAt returns when the oldest delivery was added. The queue must not be empty.
 func (q *queue) oldestAt() time.Time { return q.chunks[0].addedAt }

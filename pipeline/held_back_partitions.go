@@ -287,7 +287,7 @@ func (s *scheduler) busySince() (since time.Time) {
 		return time.Time{}
 	}
 	for _, b := range s.writing {
-		since = later(since, b.formedAt)
+		since = laterOf(since, b.formedAt)
 	}
 	return since
 }

@@ -107,7 +107,7 @@ func (s *scheduler) replaceWithPack(chunks []chunk, pages []packablePage, p *pac
 // newest returns the newest creation time of the changes of a chunk.
 func (c *chunk) newest() (newest time.Time) {
 	for i := range c.deliveries {
-		newest = later(newest, c.deliveries[i].Change.Time)
+		newest = laterOf(newest, c.deliveries[i].Change.Time)
 	}
 	return newest
 }
@@ -126,7 +126,7 @@ func (s *scheduler) finishPacked(c *chunk, o Outcome) {
 	s.route.ledger.Pending -= int64(c.count)
 	s.route.ledger.addFinished(o, "", int64(c.count))
 	if o != Revoked {
-		s.route.newest = later(s.route.newest, c.packed.newest)
+		s.route.newest = laterOf(s.route.newest, c.packed.newest)
 	}
 	s.run.finishDeliveries(c.page, c.count)
 	s.releasePack(c)
@@ -139,8 +139,9 @@ func (s *scheduler) takePacked(b *batch) (n int) {
 	for taken < len(s.ready.chunks) {
 		c := &s.ready.chunks[taken]
 		isPackable := c.packed != nil || c.canPack()
-		isTooLarge := n > 0 && (n+c.count > s.route.Batch.Count || b.bytes+c.bytes > s.route.Batch.Bytes)
-		if !isPackable || isTooLarge || c.due != s.ready.chunks[0].due {
+		fits := n == 0 || n+c.count <= s.route.Batch.Count && b.bytes+c.bytes <= s.route.Batch.Bytes
+		canJoin := isPackable && fits && c.due == s.ready.startsDue()
+		if !canJoin {
 			break
 		}
 		n += c.count
@@ -192,7 +193,8 @@ func (s *scheduler) afterPack(b *batch) {
 // things stay packed: the chunks of paused partitions, and a batch that was cancelled for a revoked partition.
 func (s *scheduler) unpackAfterError(b *batch) {
 	b.phase = settled
-	if b.err == nil || b.noAttempt || s.run.hardCtx.Err() != nil {
+	isCancelled := b.noAttempt || s.run.hardCtx.Err() != nil
+	if b.err == nil || isCancelled {
 		return
 	}
 	s.keepPacked(b)
@@ -218,6 +220,7 @@ func (s *scheduler) keepPacked(b *batch) {
 			s.keptPacked = append(s.keptPacked, c)
 			continue
 		}
+		// This can pause the partition. Then its next chunks stay packed.
 		s.run.memory.takeClones(partition, cloneMemory(c.count, c.bytes))
 		unpackable = append(unpackable, c)
 	}

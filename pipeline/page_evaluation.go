@@ -58,7 +58,7 @@ type pageEvaluation struct {
 // addChange adds the result of the change with that index to out. It returns an error that ends the run.
 func (e *pageEvaluation) addChange(index int) (fatal error) {
 	c := &e.page.content.Changes[index]
-	e.out.newest = later(e.out.newest, c.Time)
+	e.out.newest = laterOf(e.out.newest, c.Time)
 	if err := e.p.accept(c); err != nil {
 		return err
 	}
@@ -214,8 +214,8 @@ func (p *Pipeline) evaluate(c *record.Change, buf []Event, trace *[]FilterTrace)
 	if IsFatal(ev.fail) {
 		ev.fatal = ev.fail
 	}
-	raisesEvents := !ev.verdict.Drop && c.Op != record.Snapshot
-	if ev.fail != nil || !raisesEvents {
+	raisesEvents := ev.fail == nil && !ev.verdict.Drop && c.Op != record.Snapshot
+	if !raisesEvents {
 		return ev
 	}
 	ev.events = buf[len(buf):]

@@ -244,5 +244,5 @@ func (p *Pipeline) countPage(page *preparedPage) {
 	s.Routed += n.Routed
 	page.drops.addTo(s.Filtered)
 	page.events.addTo(p.events)
-	p.newest = later(p.newest, page.newest)
+	p.newest = laterOf(p.newest, page.newest)
 }

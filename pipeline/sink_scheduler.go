@@ -118,8 +118,8 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 	b := takeFree(&s.freeBatches)
 	hasSpace := s.takeLanes(b, now)
 	// If batches wait to be full, only the input decides which changes share a batch. So retries get their own batch.
-	onlyRetries := s.waitsToFill() && len(b.deliveries) > 0
-	if hasSpace && !onlyRetries && s.hasDue(now) {
+	canAddReady := hasSpace && (len(b.deliveries) == 0 || !s.waitsToFill())
+	if canAddReady && s.hasDue(now) {
 		s.takeReady(b, now)
 	}
 	n := len(b.deliveries)
@@ -134,7 +134,7 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 	b.begin(s, now)
 	s.writing = append(s.writing, b)
 	if rate := s.route.Rate; rate > 0 {
-		s.nextWriteAt = later(s.nextWriteAt, now).Add(time.Duration(float64(n) / rate * float64(time.Second)))
+		s.nextWriteAt = laterOf(s.nextWriteAt, now).Add(time.Duration(float64(n) / rate * float64(time.Second)))
 	}
 	return b
 }
@@ -183,7 +183,7 @@ func (s *scheduler) takeLane(b *batch, lane *lane) {
 // others.
 func (s *scheduler) takeReady(b *batch, now time.Time) {
 	takesDue := s.ready.startsDue()
-	for s.ready.startsUnpacked(takesDue) {
+	for s.ready.startsUnpacked() && s.ready.startsDue() == takesDue {
 		if !s.takeFirstReady(b, now) {
 			return
 		}
@@ -270,8 +270,8 @@ func (s *scheduler) cloneChange(delivery *queuedDelivery) {
 	s.run.unpin(delivery.page, 1)
 }
 
-// later returns the later of two times.
-func later(a, b time.Time) time.Time {
+// laterOf returns the later of two times.
+func laterOf(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}
