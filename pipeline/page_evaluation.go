@@ -141,16 +141,8 @@ func (r *route) prepareDelivery(c *pageChange, ev *evaluation, out *preparedRout
 		out.dropped.add(verdict.Reason)
 		return false, nil
 	}
-	if out.arena == nil {
-		out.arena = r.arenas.get()
-		out.deliveries = out.arena.deliveries[:0]
-	}
-	delivery := out.addDelivery(c)
-	delivery.Change, delivery.Events = c.change, r.events(ev)
-	if r.planner != nil { // most plans have one operation: the arena has memory for it
-		last := len(out.deliveries) - 1
-		delivery.Ops, delivery.arena = out.arena.ops[last:last:last+1], out.arena
-	}
+	delivery := out.addDelivery(c, r)
+	delivery.Events = r.events(ev)
 	if fail == nil {
 		fail = r.planDelivery(&delivery.Delivery)
 	}
@@ -166,8 +158,12 @@ func (r *route) prepareDelivery(c *pageChange, ev *evaluation, out *preparedRout
 	return true, nil
 }
 
-// addDelivery adds an empty delivery of a change, in the memory of the arena.
-func (p *preparedRoute) addDelivery(c *pageChange) *queuedDelivery {
+// addDelivery adds a delivery of a change, without events and plan, in the memory of the arena. r is the route of p.
+func (p *preparedRoute) addDelivery(c *pageChange, r *route) *queuedDelivery {
+	if p.arena == nil {
+		p.arena = r.arenas.get()
+		p.deliveries = p.arena.deliveries[:0]
+	}
 	n := len(p.deliveries)
 	if n == cap(p.deliveries) {
 		p.deliveries = p.arena.growDeliveries(p.deliveries, c.index, len(c.page.content.Changes))
@@ -175,7 +171,10 @@ func (p *preparedRoute) addDelivery(c *pageChange) *queuedDelivery {
 	p.deliveries = p.deliveries[:n+1] // its memory is zero: put cleared the arena
 	p.arena.count = max(p.arena.count, n+1)
 	delivery := &p.deliveries[n]
-	delivery.page, delivery.hash, delivery.size = c.page, c.hash, int64(len(c.change.Raw))
+	delivery.Change, delivery.page, delivery.hash, delivery.size = c.change, c.page, c.hash, int64(len(c.change.Raw))
+	if r.planner != nil { // most plans have one operation: the arena has memory for it
+		delivery.Ops, delivery.arena = p.arena.ops[n:n:n+1], p.arena
+	}
 	return delivery
 }
 
