@@ -20,8 +20,9 @@ func (m *Mask) Change(c *record.Change) *record.Change {
 	masked := *c
 	masked.Keys, masked.Old, masked.New = m.Image(c.Keys), m.Image(c.Old), m.Image(c.New)
 	masked.Key = m.Key(c)
+	masked.Backfill = true // so that RecordJSON makes a record, and does not return Raw
+	masked.Raw = masked.RecordJSON()
 	masked.Backfill = false
-	masked.Raw = record.AppendRecord(make([]byte, 0, len(c.Raw)+256), &masked)
 	return &masked
 }
 
