@@ -101,9 +101,8 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 	switch f {
 	case fateDone:
 		s.finishDelivery(delivery, b.sinkDeliveries[i].Outcome, b.sinkDeliveries[i].Reason)
-		lane.attempt = 0
 		if !earlierIsRetried {
-			lane.expiresAt = time.Time{}
+			lane.attempt, lane.expiresAt = 0, time.Time{}
 		}
 	case fateRevoked:
 		s.finishDelivery(delivery, Revoked, "")
