@@ -191,7 +191,7 @@ func (w *expressionWriter) textStarts(c expr.Clause, want wanted) string {
 	if want == isFalse {
 		return w.negate(c.Attribute, text)
 	}
-	w.operators += 4
+	w.operators += 5 // OR, AND, NOT and two functions
 	return fmt.Sprintf("(%s OR attribute_exists(%s) AND NOT attribute_type(%s, %s))", text, name, name,
 		w.placeholder(item.StringValue("S")))
 }
@@ -199,7 +199,7 @@ func (w *expressionWriter) textStarts(c expr.Clause, want wanted) string {
 // keyStarts returns a text that compares a key attribute, an S or a B, with a prefix.
 func (w *expressionWriter) keyStarts(attribute, prefix string) string {
 	name := w.name(attribute)
-	w.operators += 2
+	w.operators += 3 // OR and two functions
 	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.placeholder(item.StringValue(prefix)), name,
 		w.placeholder(item.BinaryValue([]byte(prefix))))
 }
