@@ -44,7 +44,7 @@ func shortenName(name string) string {
 	segments := strings.Split(name, "/")
 	for i, segment := range segments {
 		if len(segment) > longSegment {
-			segments[i] = segment[:longSegment-64] + "~" + digest(segment)
+			segments[i] = shortenSegment(segment)
 		}
 	}
 	short := strings.Join(segments, "/")
@@ -53,6 +53,15 @@ func shortenName(name string) string {
 	}
 	folder, _ := path.Split(short[:longName-65])
 	return folder + "~" + digest(name)
+}
+
+// shortenSegment replaces the end of a segment by a digest. The result is UTF-8 if the segment is, and has 255 bytes.
+func shortenSegment(segment string) string {
+	end := longSegment - 64
+	for end > 0 && !utf8.RuneStart(segment[end]) {
+		end--
+	}
+	return segment[:end] + strings.Repeat("~", longSegment-63-end) + digest(segment)
 }
 
 // digest returns the SHA-256 of a text in hex digits.

@@ -3,6 +3,7 @@ package archive_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -44,6 +45,25 @@ func TestNamesThatServersDoNotKeepAreRefused(t *testing.T) {
 	}
 	for _, prefix := range []string{"", "a", "a/", "a/b-", "ä ö/"} {
 		newSink(t, archive.Options{Store: &memory{}, Prefix: prefix, Partition: parse(t, "{PK}/x")})
+	}
+}
+
+// A raw name that is too long is cut between two characters: S3 takes only UTF-8.
+func TestLongRawNamesAreUTF8(t *testing.T) {
+	s := newSink(t, archive.Options{Store: &memory{}, Layout: archive.PerItem, RawNames: true, Key: parse(t, "x{PK}")})
+	for _, pk := range []string{strings.Repeat("é", 200), strings.Repeat("日", 100), strings.Repeat("😀", 80)} {
+		rec := `{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"1","Keys":{"PK":{"S":"` + pk + `"}}},"eventSourceARN":"` + arn + `"}`
+		page, err := record.NewDecoder(record.DecoderOptions{}).Decode([]byte(rec))
+		if err != nil || len(page.Changes) != 1 {
+			t.Fatalf("%s: %v", rec, err)
+		}
+		d := pipeline.Delivery{Change: &page.Changes[0]}
+		if err := s.Plan(&d); err != nil {
+			t.Fatal(err)
+		}
+		if name := d.Ops[0].(*archive.Put).Name; len(name) != 255 || !utf8.ValidString(name) {
+			t.Errorf("a name of %d bytes: %q", len(name), name)
+		}
 	}
 }
 
