@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -74,6 +75,7 @@ func TestBudget_WithoutLimit(t *testing.T) {
 // throttledTable refuses the first requests. It answers each later request with only the first of the requested items.
 type throttledTable struct {
 	refusals int
+	units    float64 // of an answer. Default: 1
 	asked    []time.Time
 }
 
@@ -85,7 +87,7 @@ func (t *throttledTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetIt
 	keys := in.RequestItems["t"]
 	out := &dynamodb.BatchGetItemOutput{
 		Responses:        map[string][]map[string]types.AttributeValue{"t": {keys.Keys[0]}},
-		ConsumedCapacity: []types.ConsumedCapacity{{CapacityUnits: aws.Float64(1)}},
+		ConsumedCapacity: []types.ConsumedCapacity{{CapacityUnits: aws.Float64(cmp.Or(t.units, 1))}},
 	}
 	if left := keys.Keys[1:]; len(left) > 0 {
 		out.UnprocessedKeys = map[string]types.KeysAndAttributes{"t": {Keys: left}}
@@ -117,6 +119,17 @@ func TestTableLookup_Throttled(t *testing.T) {
 		}
 		if len(table.asked) != 45 || len(told) < 2 || told[0] != 500 || told[1] > 400 {
 			t.Errorf("%d requests, slowed to %v", len(table.asked), told)
+		}
+
+		// a response that is full is no throttling
+		var slowed []float64
+		full := &throttledTable{units: 4000}
+		unlimited := NewBudget(0)
+		unlimited.setOnSlowed(func(rate float64) { slowed = append(slowed, rate) })
+		began := time.Now()
+		if _, err := NewTableLookup(full, "t", o, unlimited).Read(t.Context(), keys); err != nil || len(full.asked) != 25 ||
+			len(slowed) > 0 || time.Since(began) > 0 {
+			t.Errorf("%d requests in %s, slowed to %v: %v", len(full.asked), time.Since(began), slowed, err)
 		}
 
 		table.refusals = 1 << 30

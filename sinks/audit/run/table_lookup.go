@@ -70,6 +70,9 @@ func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, items []It
 		byKey[key] = &items[i]
 		unread = append(unread, attributes)
 	}
+	if len(unread) == 0 {
+		return nil
+	}
 	return t.readUntilProcessed(ctx, unread, byKey)
 }
 
@@ -78,13 +81,7 @@ func (t *tableLookup) readBatch(ctx context.Context, keys []item.Key, items []It
 func (t *tableLookup) readUntilProcessed(
 	ctx context.Context, unread []map[string]types.AttributeValue, byKey map[item.Key]*Item,
 ) error {
-	for try := 0; len(unread) > 0; try++ {
-		if wasThrottled := try > 0; wasThrottled {
-			t.budget.pace.SlowDown()
-			if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try-1, 0)); err != nil {
-				return err
-			}
-		}
+	for throttled := 0; ; {
 		out, err := t.request(ctx, unread)
 		if err != nil {
 			return err
@@ -96,8 +93,32 @@ func (t *tableLookup) readUntilProcessed(
 		for _, unprocessed := range out.UnprocessedKeys {
 			unread = append(unread, unprocessed.Keys...)
 		}
+		switch {
+		case len(unread) == 0:
+			return nil
+		case isFullResponse(out):
+			continue
+		}
+		t.budget.pace.SlowDown()
+		if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(throttled, 0)); err != nil {
+			return err
+		}
+		throttled++
 	}
-	return nil
+}
+
+// fullResponseUnits are the read units of a response that has no room for another item: 16 MB, less an item of 400 KB,
+// at a unit for 4 KB (API reference, BatchGetItem).
+const fullResponseUnits = (16<<20 - 400<<10) / (4 << 10)
+
+// isFullResponse reports whether the table left keys unprocessed because of the size of the response. Otherwise it was
+// throttled.
+func isFullResponse(out *dynamodb.BatchGetItemOutput) bool {
+	units := 0.0
+	for _, c := range out.ConsumedCapacity {
+		units += aws.ToFloat64(c.CapacityUnits)
+	}
+	return units >= fullResponseUnits
 }
 
 // request requests the items with the given key attributes. The SDK retries failed requests a few times.
