@@ -228,7 +228,8 @@ func (s *Sink) removeRefused(ctx context.Context, mutations []Mutation, results 
 	var voids []Mutation
 	var refused []int // for each void, the index of the refused mutation
 	for i := range mutations {
-		if !state.IsPermanent(results[i].Err) || mutations[i].Why != Stay {
+		mayReplace := mutations[i].Why == Stay || mutations[i].Why == Enter && s.o.NoTTLDeletes
+		if !state.IsPermanent(results[i].Err) || !mayReplace {
 			continue
 		}
 		void := mutations[i]
