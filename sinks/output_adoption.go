@@ -305,7 +305,7 @@ func (r *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 		return err
 	}
 	if a.settings {
-		return r.acceptSettings(ctx, s, store, a)
+		return r.acceptSettings(ctx, cfg, s, store, a)
 	}
 
 	isNewOutput := a.renews && a.next.ID != a.Recorded.ID
@@ -353,13 +353,24 @@ func (r *birthRecords) storeAdopted(ctx context.Context, a *Adoption, next state
 		stored = current == next
 	}
 	if err == nil && !stored {
-		err = errs.New("the state has changed: stop all consumers, and run the command again")
+		err = errStateChanged
 	}
 	return err
 }
 
+var errStateChanged = errs.New("the state has changed: stop all consumers, and run the command again")
+
 // acceptSettings records that an output continues under the settings of the file.
-func (r *birthRecords) acceptSettings(ctx context.Context, s config.Sink, store any, a *Adoption) error {
+func (r *birthRecords) acceptSettings(
+	ctx context.Context, cfg *config.Config, s config.Sink, store any, a *Adoption,
+) error {
+	current, err := r.find(ctx, cfg, s, store)
+	switch {
+	case err != nil:
+		return err
+	case current.birth != a.found.birth, len(current.storedPrint.Changed(a.found.storedPrint)) > 0:
+		return errStateChanged
+	}
 	leavesOut := s.Archive != nil && isRestricted(a.found.storedPrint.Settings)
 	if s.KeepsState() || leavesOut {
 		if err := noteMissed(ctx, r.births, a.Recorded); err != nil {
