@@ -301,7 +301,7 @@ func (r *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 		return err
 	}
 	isOurs := stored.ID == f.birth.ID && stored.State == r.identity && stored.Store == f.targetID
-	if !isOurs { // also if another process has begun it
+	if !isOurs {
 		return pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
 	}
 	return nil

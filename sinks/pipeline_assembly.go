@@ -234,7 +234,7 @@ func (a *assembly) openState(ctx context.Context) (err error) {
 }
 
 // setQuarantine gives the pipeline max_hold and the store of its quarantined keys. Call it after openDeadLetters:
-// without a store of dead letters, the pipeline uses neither.
+// without a store of dead letters, the pipeline accepts neither.
 func (a *assembly) setQuarantine() {
 	if a.options.DeadLetters == nil {
 		return

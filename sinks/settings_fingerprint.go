@@ -149,7 +149,7 @@ func (a *assembly) openOutput(
 	if err != nil {
 		return state.Birth{}, err
 	}
-	needsBackfill := true // a new output may have missed changes
+	needsBackfill := true // an output without a birth may have missed changes
 	if o.hasFingerprint {
 		if err := checkGeneration(o.storedPrint.Generation); err != nil {
 			return state.Birth{}, err

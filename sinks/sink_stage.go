@@ -91,8 +91,8 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	return sink
 }
 
-// FilledAsOf returns the time of the oldest items that a backfill may have brought to the output of a birth. It returns
-// zero if no backfill brought items, or if their time is unknown.
+// FilledAsOf returns the earliest time as of which a backfill may have brought items to the output of a birth: the
+// items are as they were then, or later. It returns zero if no backfill brought items, or if the time is unknown.
 func FilledAsOf(ctx context.Context, backfills state.Backfills, birth state.Birth) (time.Time, error) {
 	if birth.Run == "" || birth.Run == NoRun {
 		return time.Time{}, nil
@@ -113,8 +113,9 @@ func FilledAsOf(ctx context.Context, backfills state.Backfills, birth state.Birt
 // and was interrupted.
 func isRebuilding(b state.Birth) bool { return b.Stage == state.Filling && b.Run == RebuildRun }
 
-// beginRebuild sets the stage of an output to Filling, unless an interrupted rebuild did. It returns notEmpty if the
-// output is not empty. isEmpty may be nil.
+// beginRebuild sets the stage of an output to Filling, unless an interrupted rebuild did. It returns an error if the
+// output is not empty, or if a backfill fills it. Without a state it only checks that the output is empty. isEmpty may
+// be nil.
 func (a *assembly) beginRebuild(
 	ctx context.Context, b state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error,
 ) error {

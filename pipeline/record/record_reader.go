@@ -226,8 +226,8 @@ func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int
 }
 
 // similarImage returns an image that the image f probably resembles. If the other image of the record was already read,
-// similarImage returns it. Otherwise it returns the image f of the previous record, or the other image of that record if
-// there is no image f. The result may be the zero Image.
+// similarImage returns it. Otherwise it returns the image f of the previous record, or the other image of that record
+// if there is no image f. The result may be the zero Image.
 func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	if r.AllowEmptyMaps { // equal bytes are skipped, but each {} in them must be counted
 		return item.Image{}

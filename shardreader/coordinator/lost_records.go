@@ -143,8 +143,8 @@ func (c *Coordinator) resumeStop(a *assignment) {
 	}
 }
 
-// noteGapAgain stores the gap at the position of an assignment again, and then searches for its end. The stream may have
-// dropped the record after the gap since.
+// noteGapAgain stores the gap at the position of an assignment again, and then searches for its end. The stream may
+// have dropped the record after the gap since.
 func (c *Coordinator) noteGapAgain(a *assignment) {
 	g := c.gapAfter(a)
 	a.enter(suspended)

@@ -173,8 +173,8 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	return s.outcome(results[failed], nil, writeText)
 }
 
-// checkClaim returns the outcome of a claim that must not be written, because another sink wrote its row, or because the
-// row of f has changed. Otherwise the Result is "".
+// checkClaim returns the outcome of a claim that must not be written, because another sink wrote its row, or because
+// the row of f has changed. Otherwise the Result is "".
 func (s *rowSink) checkClaim(f *Finding, op *view.ClaimOp, stored claimedRows) (Outcome, error) {
 	switch {
 	case op.Row != "" && stored.claims[op.Row].Foreign != nil:

@@ -23,8 +23,8 @@ func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
 	return kept
 }
 
-// showCollision sets the row in a CollisionError of the store to keyText. displayKey is the row's key if parts of it are
-// masked; else "". If parts of it are masked, showCollision masks the keys of the items too.
+// showCollision sets the row in a CollisionError of the store to keyText. displayKey is the row's key if parts of it
+// are masked; else "". If parts of it are masked, showCollision masks the keys of the items too.
 func (s *Sink) showCollision(e *CollisionError, keyText, displayKey string) {
 	e.Row = keyText
 	if displayKey != "" {

@@ -234,7 +234,8 @@ func (j *job) checkExportTime(ctx context.Context, at time.Time, hasRecords bool
 	return nil
 }
 
-// filledAsOf returns the time of the oldest items that a backfill may have brought to a sink; zero if there is none.
+// filledAsOf returns the time as of which a backfill may have brought items to a sink, or a later one. It returns zero
+// if there is none, or if it is unknown.
 func (j *job) filledAsOf(ctx context.Context, store state.Store, sink string) (time.Time, error) {
 	spec, _ := j.cfg.Sink(sink)
 	birth, _, err := state.FindBirth(ctx, store, sink, sinks.Target(spec))

@@ -210,7 +210,8 @@ func (l *latestItems) readItem(ctx context.Context, key item.Key) (found run.Ite
 }
 
 // itemWithoutRecord returns an item that has no records as a REMOVE, with made-up names for the key attributes. If a
-// snapshot of the table was added, it is the evidence: it does not have the item.
+// snapshot of the table was added, it is the evidence: it does not have the item. If the state of the item is unknown,
+// found.Err says why.
 func (l *latestItems) itemWithoutRecord(k item.Key) (found run.Item) {
 	if l.hasUnknownKey {
 		found.Err = errors.New("no record of it can be decoded, and of some records not even the key can be")

@@ -147,8 +147,8 @@ func checkHeader(path string, h *Header) error {
 }
 
 // ReadReport reads a saved report, and calls visit with each finding. It returns the header and the summary. The
-// summary is nil if the audit did not end. Such a report may end within a line: the audit finds its content again when it
-// continues.
+// summary is nil if the audit did not end. Such a report may end within a line: the audit finds its content again when
+// it continues.
 func ReadReport(path string, visit func(sink string, f *audit.Finding) error) (*Header, *Summary, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -137,8 +137,8 @@ func (a *auditRun) reportCheck(check *suspectCheck, next *spool) error {
 	return a.reportFindings(check.sink, check.findings)
 }
 
-// skipUnreadable replaces a permanent error of the check by a Skipped finding, because other entries can still be read.
-// It returns any other error.
+// skipUnreadable replaces a permanent error of the check, or the error of damaged data, by a Skipped finding, because
+// other entries can still be read. It returns any other error.
 func (c *suspectCheck) skipUnreadable() error {
 	_, isDamaged := errors.AsType[*state.DamagedError](c.err)
 	if !isDamaged && !state.IsPermanent(c.err) {

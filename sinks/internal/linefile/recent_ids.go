@@ -34,7 +34,7 @@ func (r *Recent) Add(id string) {
 		r.ring = append(r.ring, d)
 		return
 	}
-	if old := r.ring[r.next]; r.indexes[old] == r.next { // otherwise old was forgotten, and added again later
+	if old := r.ring[r.next]; r.indexes[old] == r.next { // old was not forgotten
 		delete(r.indexes, old)
 	}
 	r.ring[r.next] = d

@@ -25,8 +25,9 @@ const maxWitnesses = 10
 
 // NoteTarget stores a note that a target is about to be written to. The note also names witnesses, some of the items
 // that get rows in the target. For each target, NoteTarget writes the note once in the lifetime of db, or twice if the
-// first note had no witnesses. [DB.NeverWritten] and [DB.RemembersRows] read the note. They cannot query the items of
-// the target instead, because each item has its own partition.
+// first note had no witnesses. A note without witnesses replaces no stored note. [DB.NeverWritten] and
+// [DB.RemembersRows] read the note. They cannot query the items of the target instead, because each item has its own
+// partition.
 func (db *DB) NoteTarget(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
 	hasWitnesses, isNoted := db.noted.Load(t)
 	if isNoted && hasWitnesses.(bool) {

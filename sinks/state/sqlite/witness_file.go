@@ -27,6 +27,7 @@ import (
 type witness struct {
 	path string
 	witnessContent
+	mayDiffer bool // a write failed, so the file may have another content
 }
 
 // witnessContent is the content of the witness file.
@@ -111,14 +112,12 @@ func (w *witness) hasBirths() bool { return w != nil && w.Births }
 // setBirths records whether the database has births. Its callers hold the writing connection, so no two calls run at
 // once.
 func (w *witness) setBirths(births bool) error {
-	if w == nil || w.Births == births {
+	if w == nil || w.Births == births && !w.mayDiffer {
 		return nil
 	}
 	w.Births = births
 	err := w.write()
-	if err != nil {
-		w.Births = !births // the next call writes it
-	}
+	w.mayDiffer = err != nil
 	return err
 }
 

@@ -102,7 +102,7 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 }
 
 // dropForeignDeletes handles the unmet conditions of rows. It returns the actions without the deletes of rows that
-// belong to another sink or another item. It returns an error if unmetError does.
+// belong to another sink or another item. It returns the error of [itemRowsWriter.unmetError], if there is one.
 func (w *itemRowsWriter) dropForeignDeletes(
 	actions []dynamo.Action, unmet *dynamo.ConditionError,
 ) ([]dynamo.Action, error) {

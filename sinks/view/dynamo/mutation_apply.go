@@ -211,8 +211,8 @@ type failureStreak struct {
 
 const maxConsecutive = 32
 
-// try calls write, which sets rs, and counts the first error in rs. If the call does not continue, try sets the error of
-// stopErr in rs instead.
+// try calls write, which sets rs, and counts the error of the first result. If the call does not continue, try sets the
+// error of stopErr in rs instead.
 func (s *failureStreak) try(rs []view.Result, write func()) {
 	if err := s.stopErr(); err != nil {
 		for i := range rs {

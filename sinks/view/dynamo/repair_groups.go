@@ -128,7 +128,8 @@ func (w *groupRepairer) unchangedCondition() dynamo.Condition {
 	return revisionIs(w.repair.Expected.Revision)
 }
 
-// writeRow sends the action on the row. It uses a transaction, so that the write can be repeated safely after a lost answer.
+// writeRow sends the action on the row. It uses a transaction, so that the write can be repeated safely after a lost
+// answer.
 func (w *groupRepairer) writeRow(ctx context.Context, a dynamo.Action) (lost bool, err error) {
 	err = w.Transact(ctx, []dynamo.Action{a})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)

@@ -107,8 +107,8 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 			notRefused = append(notRefused, *row)
 			continue
 		}
-		isSupersededRemoval := row.mutation.Tombstone && row.result.Err == nil
-		if isSupersededRemoval && !row.rowRefused {
+		isRefusedRemoval := row.mutation.Tombstone && row.result.Err == nil
+		if isRefusedRemoval && !row.rowRefused {
 			w.deleteOlder(ctx, row)
 		}
 	}
