@@ -252,6 +252,7 @@ func (f *rangeFetch) addFromEvent(incomplete *eventRecords, lost sequenceRange) 
 		part := &record.Page{Changes: slices.Clone(page.Changes), Errors: slices.Clone(page.Errors),
 			Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
 		part.DropSequences(func(sequence string) bool { return !lost.contains(sequence) })
+		page.Bytes, page.EmptyMaps = 0, 0 // another part of the page does not count them again
 		f.fetched += part.Len()
 		f.records.add(f.info.ShardID, part)
 	}

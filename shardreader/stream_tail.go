@@ -56,8 +56,8 @@ func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 		t := &tailer{options: o, api: api, pages: make(chan *record.Page)}
 		result := make(chan error, 1)
 		go func() {
+			defer close(t.pages)
 			result <- t.run(ctx)
-			close(t.pages)
 		}()
 		defer func() {
 			cancel()

@@ -128,13 +128,14 @@ func (c *Coordinator) resumeStop(a *assignment) {
 	switch {
 	case c.staysStopped(a.row):
 		a.stopReason = reason
+		if !isAtGap {
+			a.enter(stopped)
+		}
 		c.saveStop(a, reason)
 		c.log(slog.LevelWarn, "a shard is read no further: it stopped before, and was not reset since",
 			shardAttr(a.row.Shard), slog.String("why", reason))
 		if isAtGap {
 			c.noteGapAgain(a)
-		} else {
-			a.enter(stopped)
 		}
 	case isAtGap && c.options.OnGap == Continue:
 		c.saveStop(a, PassedGap)

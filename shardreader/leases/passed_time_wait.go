@@ -75,7 +75,7 @@ func (s Snapshot) waitText(at time.Time, unpassed []string) string {
 	return text
 }
 
-// firstStopped returns the first of the shards that a running consumer stopped reading, with the reason; "" if there is
+// firstStopped returns the first of the shards that a consumer stopped reading, with the reason; "" if there is
 // none.
 func (s Snapshot) firstStopped(shards []string) (shard, why string) {
 	for _, shard := range shards {

@@ -6,7 +6,7 @@ import (
 )
 
 // Unpassed returns, sorted, the shards that may have records from before the time at that a sink has not stored. seen
-// is the result of [Snapshot.Heartbeats] for a read of the table at the time at or later.
+// has a heartbeat of each consumer that was read from the table at the time at or later; see [Snapshot.Heartbeats].
 //
 // A shard has passed the time at in each of these cases:
 //   - It was read to its end.
@@ -15,7 +15,8 @@ import (
 //     and has not stopped reading the shard.
 //
 // A shard with a parent that is not read to its end is not returned, because its records come after those of the
-// parent. A shard with a damaged lease is returned, and so is a shard without a lease that a consumer does not read.
+// parent. Always returned are a shard with a damaged lease, and a shard without a lease that a consumer reports as
+// stopped.
 func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	unended := make(map[string]bool)
 	for _, l := range s.Leases {
@@ -25,7 +26,7 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	for _, m := range s.Members {
 		members[m.ID] = m
 	}
-	unpassed := s.stoppedWithoutLease()
+	unpassed := s.shardsNobodyReads()
 	for _, l := range s.Leases {
 		owner, hasMember := members[l.Owner]
 		seenHeartbeat, wasSeen := seen[l.Owner]
@@ -43,9 +44,9 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	return slices.Compact(unpassed)
 }
 
-// stoppedWithoutLease returns the shards with damaged leases, and the shards without a lease that a consumer has
-// stopped reading, as after the loss of their parent.
-func (s Snapshot) stoppedWithoutLease() (shards []string) {
+// shardsNobodyReads returns the shards with damaged leases, and the shards without a lease that a consumer has reported
+// as stopped, as after the loss of their parent.
+func (s Snapshot) shardsNobodyReads() (shards []string) {
 	isKnown := make(map[string]bool)
 	for _, l := range s.Leases {
 		isKnown[l.Shard] = true

@@ -42,7 +42,7 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	unread := d.w.offset - r.offset
 	if err := d.lossError(text, unread, cause); err != nil {
 		d.faults = append(d.faults, &fault{offset: r.offset, line: r.line, err: err, unread: unread})
-		return savedRecord{}, false, nil
+		return savedRecord{}, false, nil //nolint:nilerr // the fault has the error
 	}
 	return d.brokenRecord(r, text, failedAt, cause, unread), true, nil
 }

@@ -42,7 +42,8 @@ func (m *Message) withTrace(parent, state string) Message {
 	if state != "" {
 		body = appendMember(body, TraceState, state)
 	}
-	sent.Body = append(body, tail...)
+	body = append(body, tail...)
+	sent.Body = body
 	return sent
 }
 

@@ -123,7 +123,7 @@ func lockLocalFolder(path string) (release func() error, err error) {
 	folder := filepath.Dir(filepath.Dir(path))
 	hasArchivePath := filepath.Dir(path) == local.Dir(folder).Archives()
 	if !hasArchivePath || target.CheckLocalFolder(folder) != nil {
-		return releaseNothing, nil
+		return releaseNothing, nil //nolint:nilerr // the folder is no --local folder
 	}
 	opened, err := local.Open(folder)
 	if err != nil {

@@ -141,8 +141,8 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 	return e, nil
 }
 
-// setPosition sets the position of e.Next. It adds an effect for the records that are read again, or for the gap if the
-// new position may skip records.
+// setPosition sets the position of e.Next. It adds an effect for the records that are read again. If the new position
+// may skip records, it sets e.Skipped to the gap, and adds an effect for it.
 func (e *leaseEdit) setPosition(to resetPosition, now time.Time) error {
 	l := e.Old
 	// unread has all unread records of the shard. Each position that skips some of them sets where it ends.

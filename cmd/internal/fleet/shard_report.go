@@ -135,8 +135,8 @@ func (obs *Observation) shardState(t tree, n *node) (State, string) {
 	}
 	for _, m := range obs.Leases.Members {
 		_, silent := obs.Silent[m.ID]
-		isTakenOver := silent && n.lease != nil && n.lease.Owner != m.ID
-		if reason, stopped := m.Stopped[n.id]; stopped && !isTakenOver {
+		isAnothers := silent && n.lease != nil && n.lease.Owner != m.ID
+		if reason, stopped := m.Stopped[n.id]; stopped && !isAnothers {
 			return Stopped, reason
 		}
 	}

@@ -77,7 +77,7 @@ func fleetTotal(r *fleet.Report, t total) total {
 func fleetLag(r *fleet.Report) total {
 	t := total{Label: "Behind by", Scope: allConsumers, Note: "age of the last change that is everywhere, of the worst shard"}
 	var worst float64
-	uncertain := 0 // number of shards whose age is unknown
+	uncertain := 0 // number of shards of which it is unknown how old their unread records are, or whether they have some
 	for i := range r.Shards {
 		sh := &r.Shards[i]
 		switch {

@@ -160,7 +160,8 @@ func cutKeys(between string) (low, high string, isValid bool) {
 	return low, high, hasComma && !isAmbiguous
 }
 
-// cutJSONKey is [strings.Cut] for a text that begins with a key in DynamoDB JSON and a comma.
+// cutJSONKey cuts a text after the key in DynamoDB JSON at its beginning. rest is the text after the comma that
+// follows, without white space around it; found is false if none follows.
 func cutJSONKey(text string) (key, rest string, found bool) {
 	var document json.RawMessage
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -204,7 +205,8 @@ func (q viewQuery) readRows(ctx context.Context, t viewTable) (iter.Seq2[view.Ro
 	return partition.Rows(ctx, t.reader, read), partition, nil
 }
 
-// checkSortKey returns a usage error if a flag needs a sort key that the table does not have.
+// checkSortKey returns a usage error if a flag needs a sort key that the table does not have, or if --after has no
+// partition to continue.
 func (q viewQuery) checkSortKey(t viewTable) error {
 	canContinue := q.pk != "" && t.SK != ""
 	switch {

@@ -231,7 +231,8 @@ func relatedFindings(batch []repairedFinding) (chains [][]int) {
 			}
 		}
 		slices.Sort(joined)
-		chains = append(others, joined)
+		others = append(others, joined)
+		chains = others
 	}
 	slices.SortFunc(chains, func(a, b []int) int { return a[0] - b[0] })
 	return chains

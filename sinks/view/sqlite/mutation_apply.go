@@ -59,7 +59,7 @@ func (x *tx) refusal(m *view.Mutation) (r view.Result, refused bool, err error) 
 		return r, false, err
 	}
 	if stored.foreign != nil {
-		return view.Result{Err: stored.foreign}, true, nil
+		return view.Result{Err: stored.foreign}, true, nil //nolint:nilerr // the error is the result of the mutation
 	}
 	isKeyFree := stored.Version == ""
 	if isKeyFree && !x.target.InPlace {
