@@ -62,7 +62,7 @@ func (f *file) searchHead() error {
 	for n := headBytes; ; n *= 2 {
 		f.w.fillTo(n)
 		err := foreignError(f.w.buf)
-		if err == nil || f.w.eof || n == maxHead {
+		if err == nil || f.w.eof || n >= maxHead {
 			return err
 		}
 	}

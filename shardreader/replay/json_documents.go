@@ -116,7 +116,8 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 		d.nesting, d.expect, d.number = inArray, wantFirst, 0
 		return savedRecord{}, false, nil
 	case c == '{':
-		if nested && d.expect == wantComma && d.guessNesting() { // a comma is missing, or the end of the array
+		// A comma is missing, or the end of the array. guessNesting may change nesting.
+		if nested && d.expect == wantComma && d.guessNesting() {
 			d.addFault(errNoComma)
 		}
 		return d.readObject()

@@ -77,7 +77,7 @@ func (d *documents) scanMember() (end int, isRecords bool, err error) {
 	return end, false, err
 }
 
-// scanValue scans the value at i, and returns the index after it.
+// scanValue scans the value at i, and returns the index after it. The caller has set d.valueStart.
 func (d *documents) scanValue(i int) (int, error) {
 	for {
 		end, st := d.scan.scanValue(d.w.buf, i)

@@ -184,8 +184,8 @@ func (w *RepairWorld) storedEntries(s audit.Sink, expected map[place]audit.Entry
 	return stored
 }
 
-// differingEntries returns, by item, the expected entries that are not stored like that, and the stored entries that
-// another item has or none.
+// differingEntries returns the entries that differ, by item: expected entries that are not stored like that, and stored
+// entries that are expected of another item, or of none.
 func differingEntries(expected, stored map[place]audit.Entry) map[item.Key][]audit.Entry {
 	found := make(map[item.Key][]audit.Entry)
 	for at, e := range expected {

@@ -10,9 +10,9 @@ import (
 // idler reports whether the worker of a process must report when everything is read.
 func (p *process) idler() bool { return p.slot.n < p.w.plan.Shape.Idlers }
 
-// checkAtEnd checks a worker's report that everything is read. The command ends after such a report. Until the faults
-// have ended, it therefore stops some of these processes, and later starts others in their slots. The rest
-// continue.
+// checkAtEnd checks a worker's report that everything is read. The command ends after such a report. So until the faults
+// have ended, checkAtEnd stops some of the processes that report it, and later starts others in their slots. The other
+// processes continue.
 func (p *process) checkAtEnd(a coordinator.AtEnd) {
 	w := p.w
 	asked := p.born + time.Duration(float64(a.ReadUpTo-p.offset)/p.rate)

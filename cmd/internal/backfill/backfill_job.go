@@ -140,8 +140,8 @@ func (j *job) beginReading(ctx context.Context) (source, error) {
 // before that, and may have been killed in between. Then the births still have a floor that --prepare has set.
 func (j *job) hasBegun() bool {
 	hasFloor := func(b state.Birth) bool { return !b.Floor.IsZero() }
-	isKilledArchive := len(j.o.archive) > 0 && slices.ContainsFunc(j.selection.births, hasFloor)
-	if isKilledArchive {
+	isArchiveUnbegun := len(j.o.archive) > 0 && slices.ContainsFunc(j.selection.births, hasFloor)
+	if isArchiveUnbegun {
 		return false
 	}
 	return j.selection.isStored()

@@ -80,8 +80,8 @@ func (j *job) beginBirth(b *state.Birth, waiting []string, floor time.Time, stre
 		b.Run = run
 	}
 	isOfOtherRun := b.Run != "" && b.Run != run
-	isTooLate := b.Run == run // an earlier call has stored a floor, but too late
-	needsFloor := waited && (b.Stage == state.Waiting || isTooLate)
+	isOfRun := b.Run == run // if it waited, an earlier call has stored a floor, but too late
+	needsFloor := waited && (b.Stage == state.Waiting || isOfRun)
 	switch {
 	case len(j.o.archive) > 0 && !isOfOtherRun:
 		b.Floor = time.Time{} // also clears a floor that --prepare has set

@@ -108,7 +108,7 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 // listedFolder has what findExport needs to know about a folder. A slice of all entries could have millions.
 type listedFolder struct {
 	subfolders []string
-	isStarted  bool // it has files that DynamoDB writes early in an export
+	isStarted  bool // it has files that DynamoDB writes before the last one
 	isComplete bool // it has the file that DynamoDB writes last
 }
 
