@@ -22,9 +22,8 @@ func (o *outcome) objects(ctx context.Context, x expectation) (out entries, err 
 	if err != nil {
 		return out, err
 	}
-	isSink := writers[0].Name == x.name
-	isLog := isSink && !writers[0].Archive.PerItem
-	if isLog && !x.contents.named {
+	isLogSink := writers[0].Name == x.name && !writers[0].Archive.PerItem
+	if isLogSink && !x.contents.named {
 		return o.logChanges(ctx, found)
 	}
 	out.named = true
@@ -103,29 +102,35 @@ func (one singleObject) List(context.Context, string) iter.Seq2[archive.Info, er
 // changeValues converts the changes of an archive.
 func (o *outcome) changeValues(changes []archive.Entry) (out entries) {
 	for _, e := range changes {
-		fields := plainJSON(e.Line) // those of a projection, unless the entry has a change
-		kind, _ := fields.Get("kind")
-		isTTL := kind.Equal(item.StringValue(string(archive.TTLDelete)))
-		if c := e.Change; c != nil {
-			isTTL = c.TTLDelete()
-			fields = object(entry{"op", item.StringValue(c.Op.String())}, entry{"table", item.StringValue(c.Table)},
-				entry{"keys", c.Keys.Value()}, entry{"old", c.Old.Value()}, entry{"new", c.New.Value()})
-		}
-		v := entriesOf(pick(fields, []string{"op"}))
-		if isTTL {
-			v.add("ttl", item.BoolValue(true))
-		}
-		if len(o.cfg.Source.Tables) > 1 {
-			v.list = append(v.list, entriesOf(pick(fields, []string{"table"})).list...)
-		}
-		images := pick(fields, []string{"old", "new"}) // they have the keys
-		if images.Len() == 0 {
-			images = pick(fields, []string{"keys"})
-		}
-		v.list = append(v.list, entriesOf(images).list...)
-		out.add("", canonicalNumbers(v.value()))
+		out.add("", canonicalNumbers(o.withoutOnlyTable(changeValue(e))))
 	}
 	return out
+}
+
+// changeValue converts a change of an archive. It leaves the keys out if there is an image, because images have the
+// keys.
+func changeValue(e archive.Entry) item.Value {
+	fields := plainJSON(e.Line) // those of a projection, unless the entry has a change
+	kind, _ := fields.Get("kind")
+	isTTL := kind.Equal(item.StringValue(string(archive.TTLDelete)))
+	if c := e.Change; c != nil {
+		isTTL = c.TTLDelete()
+		fields = object(entry{"op", item.StringValue(c.Op.String())}, entry{"table", item.StringValue(c.Table)},
+			entry{"keys", c.Keys.Value()}, entry{"old", c.Old.Value()}, entry{"new", c.New.Value()})
+	}
+	v := entriesOf(pick(fields, []string{"op"}))
+	if isTTL {
+		v.add("ttl", item.BoolValue(true))
+	}
+	names := []string{"table", "old", "new"}
+	if pick(fields, []string{"old", "new"}).Len() == 0 {
+		names = []string{"table", "keys"}
+	}
+	for _, name := range names {
+		m, _ := fields.Get(name)
+		v.add(name, m)
+	}
+	return v.value()
 }
 
 // renameToPatterns renames objects of got to the patterns of want. A pattern is a name with a *, which matches any

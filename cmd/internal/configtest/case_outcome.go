@@ -240,23 +240,30 @@ func (o *outcome) letterTexts() []string {
 // letterMatches reports whether a letter has all fields of want, and the same sink. message is the text of the letter's
 // error. If want has an error, message must contain it.
 func letterMatches(want, letter item.Value, message string) bool {
+	wantSink, _ := want.Get("sink")
+	gotSink, _ := letter.Get("sink")
+	if !wantSink.Equal(gotSink) {
+		return false
+	}
 	for name, w := range want.Members() {
 		got, _ := letter.Get(name)
 		matches := w.Equal(got)
 		if name == "error" {
-			text, isText := w.Text()
-			if !isText {
-				text = string(w.Raw()) // the digits of a number
-			}
-			matches = strings.Contains(message, text)
+			matches = strings.Contains(message, errorText(w))
 		}
 		if !matches {
 			return false
 		}
 	}
-	wantSink, _ := want.Get("sink")
-	gotSink, _ := letter.Get("sink")
-	return wantSink.Equal(gotSink)
+	return true
+}
+
+// errorText returns the text of an expected error. It can be a number, because the file need not quote it.
+func errorText(v item.Value) string {
+	if text, isText := v.Text(); isText {
+		return text
+	}
+	return string(v.Raw())
 }
 
 // letterKey returns the key of a letter as attributes, or an absent value if the letter has no key. A canonical key has
@@ -276,11 +283,11 @@ func (o *outcome) letterKey(l pipeline.DeadLetter) (item.Value, error) {
 	if len(names) != len(values) {
 		return item.StringValue(string(l.Key)), nil // `keys` of the file does not fit the table
 	}
-	keys := entries{named: true}
+	keys := make([]entry, len(names))
 	for i, v := range values {
-		keys.add(names[i], v)
+		keys[i] = entry{names[i], v}
 	}
-	return keys.value(), nil
+	return object(keys...), nil
 }
 
 // identity returns the attributes that are the key of an expectation's elements, or nil if they have no key. Elements

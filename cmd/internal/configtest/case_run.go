@@ -176,7 +176,8 @@ func readDecoded(ctx context.Context, src pipeline.Source) (*pipeline.Page, erro
 // contents of all sinks, so that Update can write them.
 func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 	expectations := r.Case.Expect
-	if r.Case.noExpect {
+	expectsNothing := len(expectations) == 0
+	if expectsNothing {
 		expectations = allExpectations(o.cfg)
 	}
 	for _, expected := range expectations {
@@ -191,7 +192,7 @@ func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 		}
 	}
 	switch {
-	case r.Case.noExpect:
+	case expectsNothing:
 		r.actual = slices.DeleteFunc(r.actual, func(x expectation) bool { return len(x.contents.list) == 0 })
 		r.Differences = []Difference{{r.Case.Line, "expect",
 			[]string{"the test expects nothing; `tablewake test --update` writes what comes"}}}

@@ -88,13 +88,11 @@ func (s *step) parseLines() bool {
 // setTable checks the table of the change. If the source has only one table, this table is the default.
 func (s *step) setTable(f *yamlbind.File, v *fileValue) {
 	r := contextOf(f)
-	table := v.Get("table")
-	if table != nil && s.Table != "" {
-		if r.checkTable(f, table, table.Node, s.Table) {
-			return
-		}
+	table, tables := v.Get("table"), r.cfg.Source.Tables
+	isKnown := table != nil && s.Table != "" && r.checkTable(f, table, table.Node, s.Table)
+	if isKnown {
+		return
 	}
-	tables := r.cfg.Source.Tables
 	f.FailIf(table == nil && len(tables) > 1, v, "add `table: NAME`",
 		"the source has several tables, and the step does not say which")
 	if len(tables) > 0 {
@@ -142,7 +140,7 @@ func (m *image) Bind(f *yamlbind.File, at *fileValue) {
 	}
 }
 
-// setOperation derives the operation from the images, or checks `op` against them. An invalid image already has a
+// setOperation derives the operation from the images, and checks `op` and `ttl` against it. An invalid image already has a
 // problem, so setOperation does not add one for it.
 func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 	isInvalid := func(m *image) bool { return f.Has(m) && !f.Sound(m) }
@@ -158,9 +156,16 @@ func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 		f.Fail(v, "`new` alone is an insert, `old` alone a removal, both a change",
 			"wants an image: old, new or both; or a fixture")
 	}
+	if s.Op != "" {
+		s.checkOp(f)
+	}
+	f.FailIf(s.TTL && s.op != record.Remove, &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
+}
+
+// checkOp checks `op` against the operation of the images. An insert can be a snapshot.
+func (s *step) checkOp(f *yamlbind.File) {
 	operations := []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 	switch {
-	case s.Op == "":
 	case !slices.Contains(operations, s.Op):
 		f.Fail(&s.Op, yamlbind.Hint(s.Op, operations, "the operations are"), "%s is no operation", yamlbind.Quoted(s.Op))
 	case s.Op == s.op.String():
@@ -169,7 +174,6 @@ func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 	default:
 		f.Fail(&s.Op, "leave it out: it follows from the images", "%s does not have these images", s.Op)
 	}
-	f.FailIf(s.TTL && s.op != record.Remove, &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }
 
 // checkKeys checks the key attributes of the images.
@@ -178,10 +182,11 @@ func (s *step) checkKeys(f *yamlbind.File, v *fileValue) {
 	f.FailIf(len(s.keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`",
 		"`keys` does not say which attributes are the key of the table %s", s.Table)
 	for _, m := range []*image{&s.Old, &s.New} {
+		if !m.Exists() {
+			continue
+		}
 		for _, name := range s.keys {
-			if m.Exists() {
-				s.checkKey(f, name, m)
-			}
+			s.checkKey(f, name, m)
 		}
 	}
 }
@@ -226,9 +231,12 @@ func knownEntities(f *yamlbind.File, of *[]string) bool {
 // checkEntities adds a problem unless the item belongs to one of the entities in of, both before the change and after
 // it. If of is empty, it checks nothing.
 func (s *step) checkEntities(f *yamlbind.File, of []string) {
+	if len(of) == 0 {
+		return
+	}
 	cfg := contextOf(f).cfg
 	for _, m := range []*image{&s.Old, &s.New} {
-		if len(of) == 0 || !m.Exists() {
+		if !m.Exists() {
 			continue
 		}
 		entity, err := cfg.EntitySet().Of(m.Image)

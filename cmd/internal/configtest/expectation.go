@@ -18,23 +18,33 @@ type section struct {
 	target   string   // what the entries are named after; "": the section is one entry without a name
 	notation notation // of the values
 	ordered  bool     // the order of the elements counts
-	shape    string   // form of an entry
+	shape    shape    // form of an entry
 	fields   []string // the allowed keys of an element; nil: any keys, because they are the user's attributes
 	required string   // the key that an element must have
 	identity []string // the keys that identify an element
 }
 
-const aList = "a list"
+// shape is a form of an entry.
+type shape struct {
+	name  string
+	kinds []yaml.Kind
+	empty string // how an entry without contents is written
+}
+
+var (
+	aList         = shape{"a list", []yaml.Kind{yaml.SequenceNode}, "[]"}
+	documentsByID = shape{"a mapping of documents by their ids", []yaml.Kind{yaml.MappingNode}, "{}"}
+	objectsOrLog  = shape{"a mapping of objects by their names, or of a log a list of changes",
+		[]yaml.Kind{yaml.SequenceNode, yaml.MappingNode}, "[] or {}"}
+)
 
 // The sections. letters are the dead letters, the stored changes that could not be written.
 var (
 	rows       = &section{name: "rows", target: "view sink or table", notation: marked, shape: aList}
 	aggregates = &section{name: "aggregates", target: "aggregate sink", notation: marked, shape: aList} // shards added up
-	documents  = &section{name: "documents", target: "search sink or index",
-		shape: "a mapping of documents by their ids"}
-	objects = &section{name: "objects", target: "archive sink or bucket", notation: marked, ordered: true,
-		shape:  "a mapping of objects by their names, or of a log a list of changes",
-		fields: []string{"op", "ttl", "table", "keys", "old", "new"}}
+	documents  = &section{name: "documents", target: "search sink or index", shape: documentsByID}
+	objects    = &section{name: "objects", target: "archive sink or bucket", notation: marked, ordered: true,
+		shape: objectsOrLog, fields: []string{"op", "ttl", "table", "keys", "old", "new"}}
 	events = &section{name: "events", target: "notify sink or detector", ordered: true, shape: aList,
 		fields: []string{"detector", "op", "table", "keys", "path", "old", "new", "attributes"}}
 	drops = &section{name: "drops", shape: aList,
@@ -55,6 +65,9 @@ type expectation struct {
 	at       *fileValue // the value in the file, for Update; other cases may share it if it is an Alias
 	flow     bool       // the entry is within braces or brackets
 }
+
+// isMet reports whether got are the expected contents.
+func (x expectation) isMet(got entries) bool { return len(compare(x, got, nil)) == 0 }
 
 func (x expectation) String() string {
 	if x.name == "" {
@@ -194,16 +207,8 @@ func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) e
 	if !f.FollowAlias(v) {
 		return x
 	}
-	isList, isMapping := v.Node.Kind == yaml.SequenceNode, v.Node.Kind == yaml.MappingNode
-	hasShape, empty := isList, "[]"
-	switch s {
-	case documents:
-		hasShape, empty = isMapping, "{}"
-	case objects:
-		hasShape, empty = isList || isMapping, "[] or {}"
-	}
-	if !hasShape {
-		f.Fail(v, "none at all is written "+empty, "wants %s, not %s", s.shape, f.Describe(v.Node))
+	if !slices.Contains(s.shape.kinds, v.Node.Kind) {
+		f.Fail(v, "none at all is written "+s.shape.empty, "wants %s, not %s", s.shape.name, f.Describe(v.Node))
 		return x
 	}
 	x.contents = parseEntries(f, v, s.element)

@@ -17,10 +17,11 @@ type Difference struct {
 // the attributes that are the key of a list element. It is nil if the elements have no key.
 func compare(x expectation, got entries, identity []string) (lines []string) {
 	want := x.contents
-	p := newPairing(want, got)
-	p.pair(item.Value.Equal)
+	partners := pairing(slices.Repeat([]int{noPartner}, len(want.list)))
+	partners.pair(want, got, item.Value.Equal)
 	isOrdered := x.section.ordered && !want.named
-	if isOrdered && p.isComplete() && !slices.IsSorted(p.partners) {
+	haveEqualEntries := len(want.list) == len(got.list) && !slices.Contains(partners, noPartner)
+	if isOrdered && haveEqualEntries && !slices.IsSorted(partners) {
 		lines = append(lines, "  in another order:")
 		for _, g := range got.list {
 			lines = append(lines, "+ "+g.String())
@@ -29,50 +30,44 @@ func compare(x expectation, got entries, identity []string) (lines []string) {
 	}
 	switch { // pair the rest by their names or keys, to compare them attribute by attribute
 	case want.named:
-		p.pair(func(w, g item.Value) bool { return true })
+		partners.pair(want, got, func(w, g item.Value) bool { return true })
 	case identity != nil:
-		p.pair(func(w, g item.Value) bool { return pick(w, identity).Equal(pick(g, identity)) })
+		partners.pair(want, got, func(w, g item.Value) bool { return pick(w, identity).Equal(pick(g, identity)) })
 	}
 
 	for i, w := range want.list {
-		if p.partners[i] < 0 {
+		if partners[i] == noPartner {
 			lines = append(lines, "- "+w.String())
 		} else {
-			lines = append(lines, differences(w, got.list[p.partners[i]], identity)...)
+			lines = append(lines, differences(w, got.list[partners[i]], identity)...)
 		}
 	}
 	for j, g := range got.list {
-		if !slices.Contains(p.partners, j) {
+		if !slices.Contains(partners, j) {
 			lines = append(lines, "+ "+g.String())
 		}
 	}
 	return lines
 }
 
-// pairing pairs expected entries with actual entries.
-type pairing struct {
-	want, got entries
-	partners  []int // index in got of each entry of want; -1: none
-}
+// pairing has the partner of each expected entry: the index of an actual entry, or noPartner.
+type pairing []int
 
-func newPairing(want, got entries) pairing {
-	return pairing{want, got, slices.Repeat([]int{-1}, len(want.list))}
-}
-
-// isComplete reports whether each entry has a partner.
-func (p *pairing) isComplete() bool {
-	return len(p.want.list) == len(p.got.list) && !slices.Contains(p.partners, -1)
-}
+const noPartner = -1
 
 // pair finds partners for the expected entries that have none: the first free actual entry that is the same, and has
 // the same name. Objects in a list have no names, and are compared by their contents.
-func (p *pairing) pair(same func(w, g item.Value) bool) {
-	for i, w := range p.want.list {
-		for j, g := range p.got.list {
-			areFree := p.partners[i] < 0 && !slices.Contains(p.partners, j)
-			hasName := !p.want.named || g.name == w.name
-			if areFree && hasName && same(w.value, g.value) {
-				p.partners[i] = j
+func (p pairing) pair(want, got entries, same func(w, g item.Value) bool) {
+	for i, w := range want.list {
+		if p[i] != noPartner {
+			continue
+		}
+		for j, g := range got.list {
+			isFree := !slices.Contains(p, j)
+			hasName := !want.named || g.name == w.name
+			if isFree && hasName && same(w.value, g.value) {
+				p[i] = j
+				break
 			}
 		}
 	}

@@ -34,11 +34,10 @@ type Case struct {
 	Line   int          `key:"@"`         // line of the case in its file
 	Of     []string     `key:"of,single"` // entities that the items must belong to, unless a step names its own
 	Given  []step       "key:\"given,required,empty\" add:\"add the changes that come: `given: [{new: {...}}]`\""
-	Expect expectations `key:"expect"`
+	Expect expectations `key:"expect"` // empty only if the case has no `expect`
 
-	keys     tableKeys
-	node     *yaml.Node // the mapping of the test, to which Update can add `expect`
-	noExpect bool       // the case has no `expect`
+	keys tableKeys
+	node *yaml.Node // the mapping of the test, to which Update can add `expect`
 }
 
 // parseHints has the hints of parse errors that differ from the hints for a configuration file.
@@ -95,8 +94,10 @@ func (f *File) Made(r *yamlbind.File, v *fileValue) {
 	names := make(map[string]int) // line of each name
 	for _, e := range v.Get("tests").All() {
 		name := e.Get("name").Text()
-		firstLine, isRepeated := names[name]
-		if isRepeated && name != "" {
+		if name == "" {
+			continue // yamlbind has reported it
+		}
+		if firstLine, isRepeated := names[name]; isRepeated {
 			r.FailAt(e.Node.Line, e.Node.Column, e.Field+".name",
 				yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(firstLine)+" too",
 				"give each test a name of its own")
@@ -111,7 +112,7 @@ func (f *File) Made(r *yamlbind.File, v *fileValue) {
 // Made is called by yamlbind after the mapping is read. It stores the position of the case, and checks the entities in
 // `of`.
 func (c *Case) Made(f *yamlbind.File, v *fileValue) {
-	c.keys, c.node, c.noExpect = contextOf(f).keys, v.Node, v.Get("expect") == nil
+	c.keys, c.node = contextOf(f).keys, v.Node
 	if !knownEntities(f, &c.Of) {
 		return
 	}
@@ -145,9 +146,9 @@ func (k *tableKeys) Bind(f *yamlbind.File, v *fileValue) {
 // readSingleKey reads the key attributes of every source table. They must be those that the entities name, if any do.
 func (r *parseContext) readSingleKey(f *yamlbind.File, v *fileValue) {
 	names := keyList(f, v)
-	entityKey := r.cfg.TableKey() // nil: no entity names the key
-	isUnknown := func(name string) bool { return !slices.Contains(entityKey, name) }
-	if i := slices.IndexFunc(names, isUnknown); entityKey != nil && i >= 0 {
+	entityKey := r.cfg.TableKey()
+	isUnknown := func(name string) bool { return entityKey != nil && !slices.Contains(entityKey, name) }
+	if i := slices.IndexFunc(names, isUnknown); i >= 0 {
 		f.Fail(v, "write `keys: ["+strings.Join(entityKey, ", ")+"]`",
 			"%s is not a key attribute of the table, as the entities name them", names[i])
 		return // a missing key would cause errors about the items, too

@@ -137,11 +137,17 @@ func readJSON(c *jsoncursor.Cursor) item.Value {
 }
 
 // plainNumber converts a number of plain JSON. A number that DynamoDB cannot store becomes a text, because an N cannot
-// hold it. Equal numbers have the same text.
+// hold it.
 func plainNumber(text string) item.Value {
-	if _, err := decimal.Parse(text); err == nil {
-		return item.RawValue(item.KindN, []byte(text))
+	if _, err := decimal.Parse(text); err != nil {
+		return item.StringValue(canonicalNumber(text))
 	}
+	return item.RawValue(item.KindN, []byte(text))
+}
+
+// canonicalNumber returns the significant digits of a number as an integer, and the power of ten: 12e399 for both
+// 1.20e400 and 120e398.
+func canonicalNumber(text string) string {
 	unsigned, isNegative := strings.CutPrefix(text, "-")
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(unsigned), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
@@ -155,7 +161,7 @@ func plainNumber(text string) item.Value {
 	if power != 0 {
 		significant += "e" + strconv.Itoa(power)
 	}
-	return item.StringValue(significant)
+	return significant
 }
 
 // canonicalNumbers returns v with its numbers as DynamoDB returns them: 10.5 for 10.50.
