@@ -12,11 +12,13 @@ import (
 // scopeOf returns the scope of a sink's `of`, or nil. A notify sink without `of` gets the scope of the entities that
 // its events are limited to. If an event is not limited to entities, the scope is nil.
 func (c *checker) scopeOf(s *Sink) *entity.Scope {
-	names := c.cfg.EventEntities(s)
-	if s.Scope != nil || len(names) == 0 {
+	if s.Scope != nil {
 		return s.Scope
 	}
-	return c.entitySet().Scope(names...)
+	if names := c.cfg.EventEntities(s); len(names) > 0 {
+		return c.entitySet().Scope(names...)
+	}
+	return nil
 }
 
 // EventEntities returns the names of the entities whose items can raise a notify sink's events. It returns nil for
@@ -64,8 +66,8 @@ func (c *checker) unboundPath(v *value, sc *entity.Scope) (path item.Path, ok bo
 		return item.Path{}, false
 	}
 	path, ok = v.Data.(item.Path)
-	if inside, err := item.ParsePath(itemPath(v.Source)); err == nil {
-		path = inside
+	if pathInItem, err := item.ParsePath(itemPath(v.Source)); err == nil { // item.PATH
+		path = pathInItem
 	}
 	return path, ok
 }

@@ -176,19 +176,17 @@ func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any 
 	switch {
 	case len(names) == 0:
 		f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source), "the file has no entities")
-		return nil
 	case strings.Contains(v.Source, ","): // even if an entity has this name
 		f.Fail(v, "write ["+v.Source+"]", "several entities are a list")
-		return nil
 	case !isKnown:
 		f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
-		return nil
 	case slices.Contains(c.ofNames[object], v.Source):
 		f.Fail(v, "remove one of them", "%s occurs twice", yamlbind.Quoted(v.Source))
-		return nil
+	default:
+		c.ofNames[object] = append(c.ofNames[object], v.Source)
+		return v.Source
 	}
-	c.ofNames[object] = append(c.ofNames[object], v.Source)
-	return v.Source
+	return nil
 }
 
 // objectPath returns the field of the object that contains field: everything before the last occurrence of rest. An

@@ -124,9 +124,9 @@ func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 	const hint = "name a list, a set or a map"
 	attribute, isTopLevel := topLevelAttribute(e.Path)
 	if kind := c.cfg.Attributes[attribute]; isTopLevel && kind != item.Absent {
-		isSet := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
-		mayHaveElements := isSet || kind == item.KindL || kind == item.KindM || kind == item.KindNULL // NULL has none
-		c.FailIf(!mayHaveElements, path, hint, "%s is declared %s", e.Path, kind)
+		isSet := slices.Contains([]item.Kind{item.KindSS, item.KindNS, item.KindBS}, kind)
+		isOther := slices.Contains([]item.Kind{item.KindL, item.KindM, item.KindNULL}, kind) // a NULL has no elements
+		c.FailIf(!isSet && !isOther, path, hint, "%s is declared %s", e.Path, kind)
 		c.FailIf(isSet && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 		return
 	}

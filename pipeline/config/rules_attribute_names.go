@@ -245,11 +245,7 @@ func (n *nameCheck) checkAttribute(v *value) {
 func (n *nameCheck) checkRead(v *value, pattern string) {
 	rest, hasEach := cutEachPrefix(pattern)
 	if readsElement := hasEach && n.forEach != ""; readsElement {
-		if n.isMapReadAsElement(rest) {
-			n.c.Fail(v, "declare a list of such maps in brackets, as "+n.forEach+": [{...}]",
-				"%s is declared as a map, and each of its values is an element", n.forEach)
-			n.eachPattern = "" // the elements are unknown
-		}
+		n.failMapOfElements(v, rest)
 		if n.eachPattern == "" {
 			return
 		}
@@ -257,6 +253,16 @@ func (n *nameCheck) checkRead(v *value, pattern string) {
 	}
 	if p, err := item.ParsePattern(pattern); err == nil {
 		n.checkPath(v, p.Segments())
+	}
+}
+
+// failMapOfElements notes a problem if for_each names a map whose members v reads as those of an element. The elements
+// are then unknown, so nothing else is checked inside them.
+func (n *nameCheck) failMapOfElements(v *value, rest string) {
+	if n.isMapReadAsElement(rest) {
+		n.c.Fail(v, "declare a list of such maps in brackets, as "+n.forEach+": [{...}]",
+			"%s is declared as a map, and each of its values is an element", n.forEach)
+		n.eachPattern = ""
 	}
 }
 

@@ -15,7 +15,8 @@ func (c *checker) checkOverlap(first, second *Entity) {
 	}
 	comparison := entity.Compare(a, b)
 	bothHaveWhen := first.When != nil && second.When != nil
-	if comparison.Overlap == entity.Disjoint || bothHaveWhen && areExclusive(first.When.Clause(), second.When.Clause()) {
+	haveExclusiveWhen := bothHaveWhen && areExclusive(first.When.Clause(), second.When.Clause())
+	if comparison.Overlap == entity.Disjoint || haveExclusiveWhen {
 		return
 	}
 	example := ""

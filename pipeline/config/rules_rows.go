@@ -121,10 +121,7 @@ func missingName(s *Sink) string {
 		return ""
 	}
 	bound := v.boundNames()
-	isMissing := func(name string) bool {
-		isConverted := func(col Column) bool { return strings.Contains(col.Template.String(), "{"+name+"|") }
-		return !slices.Contains(bound, name) && !slices.ContainsFunc(v.Key, isConverted)
-	}
+	isMissing := func(name string) bool { return !slices.Contains(bound, name) && !v.keyConverts(name) }
 	for _, e := range s.Scope.Entities() {
 		names := e.Unique
 		if len(names) == 0 {
@@ -135,6 +132,12 @@ func missingName(s *Sink) string {
 		}
 	}
 	return ""
+}
+
+// keyConverts reports whether the key of a row has the name with a function, such as {Name|lower}.
+func (v *View) keyConverts(name string) bool {
+	return slices.ContainsFunc(v.Key,
+		func(col Column) bool { return strings.Contains(col.Template.String(), "{"+name+"|") })
 }
 
 // mayDistinguishItems reports whether an unambiguous column reads an attribute other than a date.
@@ -269,16 +272,17 @@ func (c *checker) keyTypes(r rowSpec) []item.Kind {
 // scope. It returns the zero Kind if the file does not declare the type. It does not check that a key attribute can
 // have the declared type.
 func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
-	path, isPath := t.Path()
-	if b := t.Bound(); b != nil {
-		if b.IsText() || len(b.Attributes()) > 1 {
-			return item.KindS
-		}
-		path, isPath = b.Attributes()[0], true
+	if b := t.Bound(); b != nil && !b.IsText() && len(b.Attributes()) == 1 {
+		return cfg.attributeKind(sc, b.Attributes()[0])
 	}
-	if !isPath {
-		return item.KindS
+	if path, isPath := t.Path(); isPath {
+		return cfg.attributeKind(sc, path)
 	}
+	return item.KindS
+}
+
+// attributeKind returns the declared type of an attribute of the scope's items, or the zero Kind.
+func (cfg *Config) attributeKind(sc *entity.Scope, path string) item.Kind {
 	kind := cfg.Attributes[path]
 	for _, e := range sc.Entities() {
 		if e.Attributes != nil && e.Attributes.Member(path) != nil {

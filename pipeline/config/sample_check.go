@@ -97,7 +97,9 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 			}
 			text, isWhole := k.Pattern.Prefix()
 			matchesLongerKeys := !isWhole && strings.HasPrefix(prefix, text)
-			possible = possible || matchesLongerKeys || strings.HasPrefix(text, prefix)
+			if matchesLongerKeys || strings.HasPrefix(text, prefix) {
+				possible = true
+			}
 			if quoted := yamlbind.Quoted(text); text != "" && !slices.Contains(texts, quoted) {
 				texts = append(texts, quoted)
 			}

@@ -176,16 +176,15 @@ func expressionReader[T any](compile func(*expr.Env, string) (T, error)) yamlbin
 			}
 			return c.unknownHint(name)
 		}
-		compiled, err := compile(&env, src)
-		switch {
-		case err != nil && isKeyReported:
-			return nil
-		case err != nil:
-			failCompile(f, v, err)
-			return nil
+		compiled, err := compile(&env, src) // calls UnknownHint
+		if err == nil {
+			v.Source = src
+			return compiled
 		}
-		v.Source = src
-		return compiled
+		if !isKeyReported {
+			failCompile(f, v, err)
+		}
+		return nil
 	}
 }
 

@@ -200,9 +200,11 @@ func (s *Sink) needsSecret(hidden string) bool {
 // hiddenText returns the patterns of sensitive that are hidden from the sink and affect its output, and the allowed
 // paths inside these patterns. An aggregate reads no hidden path, and a view only leaves them out of `attributes: all`.
 func (s *Sink) hiddenText(sensitive []item.Pattern) string {
+	if readsNone := s.Aggregate != nil || s.View != nil && !s.View.AllAttributes; readsNone {
+		return ""
+	}
 	m, err := mask.New(sensitive, []byte("any"))
-	readsNone := s.Aggregate != nil || s.View != nil && !s.View.AllAttributes
-	if err != nil || readsNone {
+	if err != nil {
 		return ""
 	}
 	hidden := m.Except(s.AllowSensitive).Patterns()
@@ -228,9 +230,11 @@ func (s *Sink) hiddenText(sensitive []item.Pattern) string {
 // isUnaffectedBy reports whether hiding the paths of a pattern does not change the document: no included field has one
 // of the paths, or all of them are hashed.
 func (f *Fields) isUnaffectedBy(hidden item.Pattern) bool {
-	isHashed := isCovered(hidden.String(), patternsOf(f.Hash))
-	if f.Include == nil || isHashed {
-		return isHashed
+	if isHashed := isCovered(hidden.String(), patternsOf(f.Hash)); isHashed {
+		return true
+	}
+	if f.Include == nil { // every field is included
+		return false
 	}
 	m, err := mask.New([]item.Pattern{hidden}, []byte("any"))
 	return err == nil && !slices.ContainsFunc(f.Include, m.Hides)

@@ -49,19 +49,25 @@ func writeTemplate(b *strings.Builder, text string, context templateContext) tem
 			b.WriteByte(text[i])
 			continue
 		}
-		opensName := context == inHead && ch == '"' && i > 0 && text[i-1] == '['
-		switch {
-		case opensName:
-			context = inName
-		case context == inHead && ch == ':':
-			context = inArgument
-		case context == inText && ch == '{', context == inName && ch == '"', context == inArgument && ch == '|':
-			context = inHead
-		case ch == '}' && (context == inHead || context == inArgument):
-			context = inText
-		}
+		isAfterBracket := i > 0 && text[i-1] == '['
+		context = context.after(ch, isAfterBracket)
 	}
 	return context
+}
+
+// after returns the context after the byte ch. isAfterBracket says that ch follows a [.
+func (c templateContext) after(ch byte, isAfterBracket bool) templateContext {
+	switch {
+	case c == inText && ch == '{', c == inName && ch == '"', c == inArgument && ch == '|':
+		return inHead
+	case c == inHead && ch == '"' && isAfterBracket:
+		return inName
+	case c == inHead && ch == ':':
+		return inArgument
+	case c == inHead && ch == '}', c == inArgument && ch == '}':
+		return inText
+	}
+	return c
 }
 
 // expressionSource joins the parts of an expression. A value of the environment is text. Inside a string literal, it

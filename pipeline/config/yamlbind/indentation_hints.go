@@ -53,8 +53,9 @@ func (f *File) columns(opened []int, indent int) string {
 	if shallower < 0 {
 		shallower = len(opened)
 	}
+	justDeeper, afterShallower := max(shallower-1, 0), min(shallower+1, len(opened))
 	var near []string
-	for _, line := range opened[max(shallower-1, 0):min(shallower+1, len(opened))] {
+	for _, line := range opened[justDeeper:afterShallower] {
 		near = append(near, fmt.Sprintf("column %d, as line %d", f.indent(line)+1, line))
 	}
 	return strings.Join(near, ", or ")
@@ -125,9 +126,10 @@ func endsInLine(value string) bool {
 func (f *File) colonInText(line int) int {
 	text := []rune(f.line(line))
 	const inKey = -1
-	valueStart := inKey // index of the value after the last key
+	valueStart := inKey // index at which the value of the last key begins; inKey before the colon of a key
 	for i := 0; i < len(text); {
 		r := text[i]
+		isInText := valueStart != inKey && valueStart < i
 		isComment := r == '#' && (i == 0 || text[i-1] == ' ')
 		isQuoted := (r == '\'' || r == '"') && (valueStart == inKey || valueStart == i)
 		switch {
@@ -140,7 +142,7 @@ func (f *File) colonInText(line int) int {
 			i++
 		case !isKeyColon(text, i):
 			i++
-		case valueStart != inKey && valueStart < i:
+		case isInText:
 			return valueStart + 1
 		default: // the value of the key begins after the spaces
 			i++

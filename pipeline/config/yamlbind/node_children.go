@@ -37,15 +37,13 @@ func (f *File) FollowAlias(v *Value) bool {
 // an earlier value was. Only the first such value is a problem.
 func (f *File) count(v *Value, depth int) (tooLarge bool) {
 	f.nodes++
-	if !f.isTooLarge && f.nodes <= f.o.MaxNodes && depth <= maxDepth {
-		return false
+	if f.isTooLarge {
+		return true
 	}
-	if !f.isTooLarge {
-		f.isTooLarge = true
-		f.Fail(v, "use fewer levels and aliases", "the file nests deeper than %d levels, or grows to more than %d values",
-			maxDepth, f.o.MaxNodes)
-	}
-	return true
+	f.isTooLarge = f.nodes > f.o.MaxNodes || depth > maxDepth
+	f.FailIf(f.isTooLarge, v, "use fewer levels and aliases",
+		"the file nests deeper than %d levels, or grows to more than %d values", maxDepth, f.o.MaxNodes)
+	return f.isTooLarge
 }
 
 // Members returns the values of a mapping. It reports and leaves out three kinds of wrong members: keys that are not

@@ -85,16 +85,8 @@ func (f *File) explainPlainScalar(key, n *yaml.Node) (message, hint string, ok b
 	switch {
 	case len(text) > 1 && isCurly(text[0]) && isCurly(text[len(text)-1]):
 		return "curly quotes are no quotes of YAML", "write " + Quoted(strings.Trim(n.Value, curlyQuotes)), true
-	case len(text) == 0 && key == nil:
-		return "", "", false
 	case len(text) == 0:
-		keyEnd := key.Column - 1 + len([]rune(key.Value))
-		rest := string(runesFrom([]rune(f.line(key.Line)), keyEnd))
-		if !startsText(strings.TrimLeft(rest, ": ")) {
-			return "", "", false
-		}
-		column := keyEnd + 1 + strings.Index(rest, "#")
-		return "wants text, and YAML made a comment of it", f.quoteHint(key.Line, column), true
+		return f.explainComment(key)
 	}
 	rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len(text)))
 	comment := strings.TrimLeft(rest, " ")
@@ -103,6 +95,20 @@ func (f *File) explainPlainScalar(key, n *yaml.Node) (message, hint string, ok b
 	}
 	return "YAML made a comment of what follows " + Quoted(n.Value),
 		"quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
+}
+
+// explainComment does the work of explainMisread for an empty value, whose text YAML may have read as a comment.
+func (f *File) explainComment(key *yaml.Node) (message, hint string, ok bool) {
+	if key == nil {
+		return "", "", false
+	}
+	keyEnd := key.Column - 1 + len([]rune(key.Value))
+	rest := string(runesFrom([]rune(f.line(key.Line)), keyEnd))
+	if !startsText(strings.TrimLeft(rest, ": ")) {
+		return "", "", false
+	}
+	column := keyEnd + 1 + strings.Index(rest, "#")
+	return "wants text, and YAML made a comment of it", f.quoteHint(key.Line, column), true
 }
 
 // curlyQuotes are the quotes that word processors write.

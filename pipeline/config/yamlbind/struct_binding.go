@@ -37,16 +37,16 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	if !f.FollowAlias(v) {
 		return
 	}
-	if replacesObject := r.scalar != nil && (v.Node.Kind != yaml.MappingNode || len(r.Keys) == 0); replacesObject {
+	if isObject := v.Node.Kind == yaml.MappingNode && len(r.Keys) > 0; r.scalar != nil && !isObject {
 		dst, r = fieldOf(dst, r.scalarField), r.scalar
 		v.Rule = r
 	}
 	isScalar := v.Node.Kind == yaml.ScalarNode
-	if isScalar && r.word != "" && v.Node.Value == r.word {
+	switch {
+	case isScalar && r.word != "" && v.Node.Value == r.word:
 		v.Data, v.Source = r.word, r.word
 		return
-	}
-	if isScalar && r.mayBeSingle {
+	case isScalar && r.mayBeSingle: // becomes a list with one element
 		v.Node = &yaml.Node{Kind: yaml.SequenceNode, Line: v.Node.Line, Column: v.Node.Column, Content: []*yaml.Node{v.Node}}
 	}
 	switch r.Shape {
@@ -144,12 +144,14 @@ func (f *File) bindObject(v *Value, dst, outer reflect.Value) {
 			object = outer
 		}
 		field := fieldOf(object, k.field)
-		if m := v.Get(k.Name); m != nil {
+		m, misspelled := v.Get(k.Name), r.misspelled(members, k.Name)
+		switch {
+		case m != nil:
 			f.bind(m, k.Rule, field, dst)
-		} else if m := r.misspelled(members, k.Name); m != nil {
-			f.bindMisspelled(v, m, k, field, dst)
-		} else {
-			f.FailIf(k.required, v, k.missingHint(), "the key %q is missing", k.Name)
+		case misspelled != nil:
+			f.bindMisspelled(v, misspelled, k, field, dst)
+		case k.required:
+			f.Fail(v, k.missingHint(), "the key %q is missing", k.Name)
 		}
 	}
 	if !hasUnknown { // an unknown key is reported, and is probably one of a group
