@@ -195,7 +195,8 @@ func (p directPlan) order(a, b ast.Expr, accepts orders) direct {
 // binary returns a form with two operands. a must be a path, and b must be a path or a literal.
 func (p directPlan) binary(f form, a, b ast.Expr) direct {
 	path, values, otherPath := p.path(a), literalValues(b), p.path(b)
-	if path == nil || values == nil && otherPath == nil {
+	hasOther := values != nil || otherPath != nil
+	if path == nil || !hasOther {
 		return direct{}
 	}
 	return direct{form: f, operand: path, other: otherPath, values: values}
@@ -293,13 +294,9 @@ func (p directPlan) quantifier(c ast.ComprehensionExpr) direct {
 		return direct{}
 	}
 	step := c.LoopStep().AsCall()
-	var f form
-	switch step.FunctionName() {
-	case operators.LogicalAnd:
-		f = formEveryOf
-	case operators.LogicalOr:
-		f = formSomeOf
-	default:
+	forms := map[string]form{operators.LogicalAnd: formEveryOf, operators.LogicalOr: formSomeOf}
+	f, hasForm := forms[step.FunctionName()]
+	if !hasForm {
 		return direct{}
 	}
 	path := p.path(c.IterRange().AsCall().Args()[0]) // the rewriter wrapped the range in a call of @each

@@ -184,7 +184,11 @@ func (d *direct) evalValue(v item.Value, s *subject) answer {
 	case formSomeOf:
 		return d.evalMembers(yes, v, s)
 	}
-	// The form is formSame, formOrder or formText.
+	return d.evalOperands(v, s)
+}
+
+// evalOperands evaluates formSame, formOrder or formText, whose first operand has the value v.
+func (d *direct) evalOperands(v item.Value, s *subject) answer {
 	if d.other == nil {
 		return d.compare(scalarOf(v), d.values[0])
 	}

@@ -175,16 +175,19 @@ func mismatch(function, args string, operands []callOperand) (message, hint stri
 	if len(kinds) == len(operands) {
 		args, hint = describeOperands(kinds, operands), literalHint(function, kinds, operands)
 	}
+	first := ""
+	if len(operands) > 0 {
+		first = operands[0].text
+	}
 	switch function {
 	case fnGet:
-		if len(operands) > 0 && operands[0].text != "" && kinds[0] == "list" {
-			hint = fmt.Sprintf("read one element, as %[1]s[0], or ask for any, as in %[1]s.exists(e, e.qty > 1)",
-				operands[0].text)
+		if first != "" && kinds[0] == "list" {
+			hint = fmt.Sprintf("read one element, as %[1]s[0], or ask for any, as in %[1]s.exists(e, e.qty > 1)", first)
 		}
 		return fmt.Sprintf("[ ] or a . cannot be applied to %s", args), hint
 	case fnBool:
-		if len(operands) == 1 && operands[0].text != "" {
-			return args + " is not a BOOL", "compare it, as in " + operands[0].text + " != null"
+		if first != "" && len(operands) == 1 {
+			return args + " is not a BOOL", "compare it, as in " + first + " != null"
 		}
 		return fmt.Sprintf("a value of type %s is not a BOOL", args), hint
 	case fnEach:

@@ -248,14 +248,14 @@ func (r *rewriter) rewriteComparison(e ast.Expr) *Error {
 	if err := cmp.Or(r.checkOperation(a, b), r.checkOperation(b, a)); err != nil {
 		return err
 	}
-	hasNull := isNullLiteral(a) || isNullLiteral(b)
-	comparesImages := (r.isImage(a) || isNullLiteral(a)) && (r.isImage(b) || isNullLiteral(b))
+	comparesWholeImages := r.isImage(a) && r.isImage(b)
+	testsImage := r.isImage(a) && isNullLiteral(b) || isNullLiteral(a) && r.isImage(b)
+	if comparesWholeImages {
+		r.reads.addAttribute("*")
+	}
 	for _, side := range c.Args() {
-		if comparesImages && r.isImage(side) {
+		if (comparesWholeImages || testsImage) && r.isImage(side) {
 			r.reads.names[side.AsIdent()] = true
-			if !hasNull {
-				r.reads.addAttribute("*")
-			}
 			continue
 		}
 		if err := r.rewriteValue(side); err != nil {

@@ -15,9 +15,8 @@ import (
 func (r *rewriter) rewriteLiteral(e ast.Expr) *Error {
 	switch v := e.AsLiteral().(type) {
 	case types.Double:
-		place, ok := r.info.GetOffsetRange(e.ID())
 		number := ""
-		if ok {
+		if place, ok := r.info.GetOffsetRange(e.ID()); ok {
 			number = numberAt(r.src, int(place.Start))
 		}
 		if f, err := strconv.ParseFloat(number, 64); err != nil || f != float64(v) {
