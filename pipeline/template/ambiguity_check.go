@@ -153,16 +153,18 @@ func (r placeholderRange) canSeparate(i int) bool {
 func (t *Template) ambiguousRange(alphabet func(*placeholder) (alphabet, int)) placeholderRange {
 	from, to := 0, len(t.placeholders)
 	for ; from < to; from++ {
-		nextLiteral := t.literals[from+1]
+		next := t.literals[from+1]
 		a, width := alphabet(&t.placeholders[from])
-		if width == 0 && (nextLiteral == "" || a.has(nextLiteral[0])) {
+		hasCertainEnd := width > 0 || next != "" && !a.has(next[0])
+		if !hasCertainEnd {
 			break
 		}
 	}
 	for ; to > from; to-- {
-		previousLiteral := t.literals[to-1]
+		previous := t.literals[to-1]
 		a, width := alphabet(&t.placeholders[to-1])
-		if width == 0 && (previousLiteral == "" || a.has(previousLiteral[len(previousLiteral)-1])) {
+		hasCertainStart := width > 0 || previous != "" && !a.has(previous[len(previous)-1])
+		if !hasCertainStart {
 			break
 		}
 	}

@@ -35,7 +35,8 @@ func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, er
 	}
 	t, ok := parseInstant(dst[start:], zone)
 	t = t.In(zone)
-	if hasFourDigitYear := 0 <= t.Year() && t.Year() <= 9999; ok && hasFourDigitYear {
+	hasFourDigitYear := 0 <= t.Year() && t.Year() <= 9999
+	if ok && hasFourDigitYear {
 		return t.AppendFormat(dst[:start], layout), nil
 	}
 	if _, isNumber := cutNumber(dst[start:]); isNumber {
@@ -51,16 +52,15 @@ func parseInstant(text []byte, zone *time.Location) (time.Time, bool) {
 	if !ok {
 		return parseISO(string(text), zone)
 	}
+	whole, fraction, _ := strings.Cut(string(text), ".")
 	var billionths int64 // fraction of the second or the millisecond, in billionths
-	if number.fraction > 0 {
-		pointIndex := len(text) - number.fraction - 1
-		billionths, _ = strconv.ParseInt((string(text[pointIndex+1:]) + "000000000")[:9], 10, 64)
-		if number.isNegative {
-			billionths = -billionths
-		}
-		text = text[:pointIndex]
+	if fraction != "" {
+		billionths, _ = strconv.ParseInt((fraction + "000000000")[:9], 10, 64)
 	}
-	n, err := strconv.ParseInt(string(text), 10, 64)
+	if number.isNegative {
+		billionths = -billionths
+	}
+	n, err := strconv.ParseInt(whole, 10, 64)
 	switch {
 	case err != nil:
 		return time.Time{}, false

@@ -25,9 +25,9 @@ func (h *placeholder) append(dst []byte, s *Scope) (out []byte, found bool, err 
 func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, err error) {
 	start := len(dst)
 	calls := h.calls
-	beginsWithDate := len(calls) > 0 && calls[0].fn == fnDate
+	formatsTime := h.source == fromTime && len(calls) > 0 && calls[0].fn == fnDate
 	hasTime := s.Change != nil && !s.Change.Time.IsZero()
-	if h.source == fromTime && beginsWithDate && hasTime {
+	if formatsTime && hasTime { // faster than to parse the text of the time
 		dst = s.Change.Time.In(cmp.Or(calls[0].zone, time.UTC)).AppendFormat(dst, calls[0].text)
 		calls = calls[1:]
 	} else if dst, err = h.appendSource(dst, s); err != nil {

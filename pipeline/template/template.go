@@ -298,7 +298,8 @@ func (t *Template) wholeValue() *placeholder {
 		return nil
 	}
 	h := &t.placeholders[0]
-	if len(h.calls) > 0 || !h.readsPath() && h.source != fromBound {
+	readsValue := h.readsPath() || h.source == fromBound
+	if !readsValue || len(h.calls) > 0 {
 		return nil
 	}
 	return h

@@ -145,17 +145,17 @@ const lowerHex = "0123456789abcdef"
 // Different texts have different names: only a name with a 0 in front begins with 0, and only a cut name contains __.
 func indexName(dst []byte, start int) []byte {
 	first := dst[start]
-	end := len(dst) // the name is made after the text
+	end := len(dst) // the name is made from here on, behind the text, and replaces the text in the end
 	isLegalStart := 'a' <= first && first <= 'z' || '1' <= first && first <= '9'
 	if !isLegalStart {
 		dst = append(dst, '0')
 	}
 	const mark = "__"
 	const maxBeforeHash = maxIndexName - len(mark) - hashDigits
-	cut := 0 // length of the complete escapes that fit before a hash
+	cutLength := 0 // length of the name of the first bytes of the text, as many as fit before a hash
 	for i := start; i < end; i++ {
-		if len(dst)-end <= maxBeforeHash {
-			cut = len(dst) - end
+		if nameLength := len(dst) - end; nameLength <= maxBeforeHash {
+			cutLength = nameLength
 		}
 		switch b := dst[i]; {
 		case 'a' <= b && b <= 'z', '0' <= b && b <= '9', b == '.', b == '-':
@@ -166,7 +166,7 @@ func indexName(dst []byte, start int) []byte {
 	}
 	if len(dst)-end > maxIndexName {
 		sum := sha256.Sum256(dst[start:end])
-		dst = hex.AppendEncode(append(dst[:end+cut], mark...), sum[:hashDigits/2])
+		dst = hex.AppendEncode(append(dst[:end+cutLength], mark...), sum[:hashDigits/2])
 	}
 	return dst[:start+copy(dst[start:], dst[end:])]
 }

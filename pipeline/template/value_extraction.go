@@ -115,20 +115,20 @@ func (t *Template) splitResult(result string) ([]string, bool) {
 	if ok {
 		rest, ok = strings.CutSuffix(rest, t.literals[n])
 	}
-	ambiguous := t.ambiguousRange((*placeholder).alphabet)
-	from, to := ambiguous.from, ambiguous.to
-	if from == to { // every text can be cut from both sides
-		from = min(from, n-1)
-		to = from + 1
+	// The texts of the placeholders middle are what remains after the texts on both sides are cut.
+	middle := t.ambiguousRange((*placeholder).alphabet)
+	if middle.from == middle.to { // every text can be cut, so any single one can remain
+		middle.from = min(middle.from, n-1)
+		middle.to = middle.from + 1
 	}
-	for i := 0; ok && i < from; i++ {
+	for i := 0; ok && i < middle.from; i++ {
 		texts[i], rest, ok = t.placeholders[i].cutLeft(rest, t.literals[i+1])
 	}
-	for i := n - 1; ok && i >= to; i-- {
+	for i := n - 1; ok && i >= middle.to; i-- {
 		texts[i], rest, ok = t.placeholders[i].cutRight(rest, t.literals[i])
 	}
-	if to-from == 1 {
-		texts[from] = rest
+	if !middle.isAmbiguous() {
+		texts[middle.from] = rest
 	}
 	return texts, ok
 }
@@ -151,7 +151,8 @@ func (h *placeholder) cutRight(s, literal string) (text, rest string, ok bool) {
 	_, width := h.alphabet()
 	begin := len(s) - width
 	if width == 0 {
-		begin = strings.LastIndexByte(s, literal[len(literal)-1]) + 1
+		lastOfLiteral := literal[len(literal)-1]
+		begin = strings.LastIndexByte(s, lastOfLiteral) + 1
 	}
 	if begin < 0 {
 		return "", "", false
