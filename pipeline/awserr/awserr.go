@@ -62,7 +62,8 @@ func (e *Error) Describe() (class, field string) {
 	if e.Err != nil && IsClockSkewed(e.Err) {
 		return "clock", ""
 	}
-	if kind, isKnown := KindOfCode(e.Code); isKnown || e.Err == nil {
+	kind, isKnown := KindOfCode(e.Code)
+	if isKnown || e.Err == nil { // only the code says what went wrong
 		return kindClasses[kind], ""
 	}
 	if class := redact.ErrorClass(e.Err); e.Code == "" && class != "unknown" && class != "service" {

@@ -51,10 +51,12 @@ func List(paths []string) ([]File, error) {
 func listFolder(folder string) (files []File, err error) {
 	root := folder + string(filepath.Separator) // otherwise a link to a folder is not followed
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		isHidden := err == nil && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == UnfinishedFolder)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
+		}
+		hasHiddenName := strings.HasPrefix(d.Name(), ".") || d.Name() == UnfinishedFolder
+		isHidden := hasHiddenName && path != root
+		switch {
 		case isHidden && d.IsDir():
 			return fs.SkipDir
 		case isHidden, d.IsDir():

@@ -79,9 +79,9 @@ func describe(err error) (class, field, text string) {
 	}
 	systemClass, text, ok := systemText(err)
 	if !ok {
-		systemClass, text = UnknownClass, fmt.Sprintf("%T", lastCause(err))
+		text = fmt.Sprintf("%T", lastCause(err))
 	}
-	return cmp.Or(class, systemClass), field, text
+	return cmp.Or(class, systemClass, UnknownClass), field, text
 }
 
 // systemText describes a panic, or an error of the runtime, the operating system or the network. It returns false for
@@ -91,14 +91,14 @@ func systemText(err error) (class, text string, ok bool) {
 	if !ok {
 		return causeText(err)
 	}
-	cause := p.Unwrap()
-	if cause == nil {
-		return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, p.Value), true
+	value := fmt.Sprintf("a %T", p.Value)
+	if cause := p.Unwrap(); cause != nil {
+		value = fmt.Sprintf("a %T", lastCause(cause))
+		if _, known, ok := causeText(cause); ok {
+			value = known
+		}
 	}
-	if _, text, ok := causeText(cause); ok {
-		return "panic", "panic: " + p.Stage + ": " + text, true
-	}
-	return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, lastCause(cause)), true
+	return "panic", "panic: " + p.Stage + ": " + value, true
 }
 
 // knownErrors are errors whose text shows nothing of an item.

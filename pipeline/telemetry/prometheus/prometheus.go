@@ -115,12 +115,8 @@ func (f *family) write(b *bytes.Buffer) {
 	}
 	b.WriteString("# TYPE " + f.name + " " + string(f.kind) + "\n")
 	slices.SortStableFunc(f.series, func(x, y series) int { return strings.Compare(x.labels, y.labels) })
-	lastLabels := ""
-	for i, s := range f.series {
-		if i > 0 && s.labels == lastLabels {
-			continue // two scopes have this series, and Prometheus rejects a whole page if a series is on it twice
-		}
-		lastLabels = s.labels
+	// Two scopes can have the same series, and Prometheus rejects a whole page if a series is on it twice.
+	for _, s := range slices.CompactFunc(f.series, func(x, y series) bool { return x.labels == y.labels }) {
 		s.lines(b, f.name, s.labels)
 	}
 }
