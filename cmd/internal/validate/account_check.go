@@ -138,7 +138,7 @@ type part struct {
 func (a *account) check(ctx context.Context, p part, do func(ctx context.Context) (remark string, err error)) {
 	ctx, cancel := cli.WithAnswerTimeout(ctx, checkTime)
 	defer cancel()
-	a.denied.takeDenied()
+	a.denied.takeDenied() // forget the calls of earlier checks
 	problemsBefore := len(a.problems)
 	remark, err := do(ctx)
 	denied := a.denied.takeDenied()

@@ -45,10 +45,20 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 	if a.consumes() {
 		runner, runnerName = policy.Consumer, "consumer"
 	}
-	isRefused := false
 	statements := policy.Statements(a.cfg, policy.Options{
 		Runner: runner, Partition: caller.Partition, Region: a.sdk.Region, Account: caller.AccountID,
 	})
+	if a.simulateRights(ctx, client, principal, runnerName, statements) {
+		a.Checked = append(a.Checked, fmt.Sprintf("rights of %s: the policy of a %s", principal, runnerName))
+	}
+}
+
+// simulateRights simulates the actions of a policy's statements, and notes the denials. It reports whether no denial is
+// a problem. It returns false if the caller may not simulate.
+func (a *account) simulateRights(
+	ctx context.Context, client *iam.Client, principal, runner string, statements []policy.Statement,
+) (haveRights bool) {
+	haveRights = true
 	for _, s := range statements {
 		if strings.HasPrefix(s.Actions[0], "es:") {
 			continue
@@ -59,15 +69,13 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 			err = awserr.CallError(ctx, "iam:SimulatePrincipalPolicy", err,
 				map[awserr.Kind]string{awserr.Denied: "allow it on the caller's own ARN"})
 			a.skip("rights of "+principal, cli.ExplainTimeout(ctx, err).Error())
-			return
+			return false
 		}
-		if a.noteDenials(principal, runnerName, s, denied) {
-			isRefused = true
+		if a.noteDenials(principal, runner, s, denied) {
+			haveRights = false
 		}
 	}
-	if !isRefused {
-		a.Checked = append(a.Checked, fmt.Sprintf("rights of %s: the policy of a %s", principal, runnerName))
-	}
+	return haveRights
 }
 
 // noteDenials notes the denied actions of a policy's statement, by resource. It reports whether one of them is a

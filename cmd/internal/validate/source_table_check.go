@@ -28,7 +28,24 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 	case len(a.cfg.Source.Tables) > 1:
 		p.field = "source.tables"
 	}
-	isMissing := false
+	if isMissing := a.checkTable(ctx, p, t); isMissing {
+		return
+	}
+	if a.cfg.Source.Kinesis != "" {
+		p := part{field: "source.kinesis", line: a.cfg.Source.Line, description: "stream " + a.cfg.Source.Kinesis}
+		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkKinesis(ctx, p, t) })
+	} else {
+		p.description = "the stream of the table " + t.Name
+		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkStream(ctx, p, t) })
+	}
+	if a.cfg.Source.TTLAttribute != "" {
+		p := part{field: "source.ttl_attribute", line: a.cfg.Source.Line, description: "the TTL of the table " + t.Name}
+		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkTTL(ctx, p, t) })
+	}
+}
+
+// checkTable checks the key of a source table. It reports whether the table is missing, and notes that in noSource.
+func (a *account) checkTable(ctx context.Context, p part, t config.Table) (isMissing bool) {
 	a.check(ctx, p, func(ctx context.Context) (string, error) {
 		table, err := scan.Describe(ctx, a.tables, tableName(t))
 		switch {
@@ -45,20 +62,7 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 		}
 		return "", err
 	})
-	if isMissing {
-		return
-	}
-	if a.cfg.Source.Kinesis != "" {
-		p := part{field: "source.kinesis", line: a.cfg.Source.Line, description: "stream " + a.cfg.Source.Kinesis}
-		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkKinesis(ctx, p, t) })
-	} else {
-		p.description = "the stream of the table " + t.Name
-		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkStream(ctx, p, t) })
-	}
-	if a.cfg.Source.TTLAttribute != "" {
-		p := part{field: "source.ttl_attribute", line: a.cfg.Source.Line, description: "the TTL of the table " + t.Name}
-		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkTTL(ctx, p, t) })
-	}
+	return isMissing
 }
 
 // tableName returns the ARN of a table for calls of DynamoDB. If the ARN is unknown, it returns the name.

@@ -122,14 +122,13 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	isInvalid := len(problems) > 0
 	v := validation{Errors: append(config.Problems{}, problems...), Warnings: config.Problems{}}
 	if cfg != nil {
 		if err := v.addWarnings(ctx, s, cfg, o.from); err != nil {
 			return err
 		}
 	}
-	if o.live && !isInvalid {
+	if isFileValid := len(problems) == 0; o.live && isFileValid {
 		live, accountProblems, err := checkAccount(ctx, s, cfg)
 		if err != nil {
 			return err
@@ -138,16 +137,32 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	}
 	v.Valid = len(v.Errors) == 0
 	if o.format == cli.FormatJSON {
-		if err := cli.WriteJSON(s.Out, v); err != nil || v.Valid {
-			return err
-		}
-		return cli.WithExitCode(cli.ExitConfig, nil)
+		return v.writeJSON(s.Out)
 	}
-	v.writeNotes(s)
+	return v.writeText(s, cfg, o)
+}
+
+// writeJSON prints the validation. It returns an error with the exit code if the configuration is not valid.
+func (v *validation) writeJSON(w io.Writer) error {
+	if err := cli.WriteJSON(w, v); err != nil || v.Valid {
+		return err
+	}
+	return cli.WithExitCode(cli.ExitConfig, nil)
+}
+
+// writeText prints the validation for people. It returns the problems as an error. cfg is nil if the file could not be
+// parsed.
+func (v *validation) writeText(s cli.Streams, cfg *config.Config, o *options) error {
+	for _, w := range v.Warnings {
+		fmt.Fprintf(s.Err, "%s%v\n", cli.Warning, w)
+	}
+	if v.Live != nil {
+		v.Live.write(s.Out)
+	}
 	if cfg == nil && o.from.isGiven() {
 		fmt.Fprintln(s.Err, "no item was read: correct the file first")
 	}
-	if isInvalid && o.live {
+	if o.live && v.Live == nil {
 		fmt.Fprintln(s.Err, "the file was not compared with the account: correct it first")
 	}
 	if !v.Valid {
@@ -155,16 +170,6 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	}
 	v.writeSummary(s.Out, cfg)
 	return nil
-}
-
-// writeNotes prints the warnings, and the result of --live.
-func (v *validation) writeNotes(s cli.Streams) {
-	for _, w := range v.Warnings {
-		fmt.Fprintf(s.Err, "%s%v\n", cli.Warning, w)
-	}
-	if v.Live != nil {
-		v.Live.write(s.Out)
-	}
 }
 
 // addWarnings adds the warnings of cfg. If from has a flag, it also adds the warnings from checking names against
