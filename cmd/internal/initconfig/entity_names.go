@@ -28,20 +28,21 @@ func (k *draftEntity) freeName(taken map[string]bool) string {
 		hasFixedSortKey = sortText != "" && !slices.ContainsFunc(k.key[1].tokens, isName)
 	}
 	base := cmp.Or(sortText, partitionText, "Item")
-	name := base
+	candidates := []string{base, partitionText + base}
 	if partitionText != "" && hasFixedSortKey { // such as META, which says less than the partition key
-		name = partitionText
-		if taken[name] {
-			name += sortText
+		both := partitionText + sortText
+		candidates = []string{partitionText, both, partitionText + both}
+	}
+	for _, name := range candidates {
+		if !taken[name] {
+			return name
 		}
 	}
-	if taken[name] {
-		name = partitionText + name
+	for n := 2; ; n++ {
+		if name := fmt.Sprintf("%s%d", base, n); !taken[name] {
+			return name
+		}
 	}
-	for n := 2; taken[name]; n++ {
-		name = fmt.Sprintf("%s%d", base, n)
-	}
-	return name
 }
 
 // nameTokens names the variable parts of a key, such as UserId after USER#. A name is used twice only if it always

@@ -252,11 +252,11 @@ func newKeyPart(attribute, form string, items []item.Image) keyPart {
 			p.tokens = append(p.tokens, token{text: part})
 			continue
 		}
-		splits := i + 2 // the value of the part is followed by the rest of the key
+		maxParts := i + 2 // those before i, part i, and the rest of the key
 		if isLast := i == len(parts)-1; isLast {
-			splits = i + 1 // the value is the rest of the key
+			maxParts = i + 1 // part i is the rest of the key
 		}
-		p.tokens = append(p.tokens, token{value: p.partValue(i, splits)})
+		p.tokens = append(p.tokens, token{value: p.partValue(i, maxParts)})
 	}
 	return p
 }
@@ -271,11 +271,11 @@ func (p keyPart) fewestParts(items []item.Image) int {
 	return fewest
 }
 
-// partValue returns the function that splits an item's key into at most splits parts, and returns part i.
-func (p keyPart) partValue(i, splits int) func(item.Image) string {
+// partValue returns the function that splits an item's key into at most maxParts parts, and returns part i.
+func (p keyPart) partValue(i, maxParts int) func(item.Image) string {
 	return func(m item.Image) string {
 		text, _ := keyText(m, p.attribute)
-		values := strings.SplitN(text, p.separator, splits)
+		values := strings.SplitN(text, p.separator, maxParts)
 		return values[min(i, len(values)-1)]
 	}
 }
