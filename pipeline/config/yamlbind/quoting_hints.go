@@ -189,15 +189,14 @@ func (f *File) findUnquoted(line int) (column int, hint string) {
 				endMarks = ",]}"
 			}
 			end := plainEnd(text, i, endMarks)
-			isAfterBrace := flowDepth > 0 && text[i-1] == '{'
-			switch {
-			case !needsQuotes(text[i:end]):
+			if !needsQuotes(text[i:end]) {
 				i = end
-			case isAfterBrace: // {@key}: the brace belongs to the text
-				return i, f.quoteHint(line, i)
-			default:
-				return i + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(text[i:end])))
+				continue
 			}
+			if isAfterBrace := flowDepth > 0 && text[i-1] == '{'; isAfterBrace { // {@key}: the brace belongs to the text
+				return i, f.quoteHint(line, i)
+			}
+			return i + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(text[i:end])))
 		}
 	}
 	return indent + 1, ""
