@@ -72,6 +72,12 @@ func (c *checker) checkForEach(s *Sink) {
 	c.FailIf(c.Has(&v.InPlace) && v.InPlace, &v.InPlace, "remove it",
 		"with for_each the item guards its rows, and they leave no tombstones")
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
+	c.checkElementKey(s)
+}
+
+// checkElementKey checks that the key of a row identifies the element and the item.
+func (c *checker) checkElementKey(s *Sink) {
+	v := s.View
 	key := c.ValueOf(&v.Key)
 	if !c.hasAllEntries(key, len(v.Key)) {
 		return // yamlbind has reported it

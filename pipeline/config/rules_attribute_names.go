@@ -279,7 +279,7 @@ func (n *nameCheck) elementsPattern(path string) string {
 	if n.areComplete {
 		return pattern
 	}
-	return cmp.Or(pattern, path+"[*]")
+	return cmp.Or(pattern, path+"[*]") // an item can have a list that the file does not declare
 }
 
 // checkPath adds a read of a path by v to found if the shapes do not have the path.

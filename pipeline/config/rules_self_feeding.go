@@ -20,8 +20,8 @@ func (c *checker) refuseSelfFeeding(r rowSpec) {
 		return
 	}
 	when := r.sink.WhenItem
-	if when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is already reported
-		return
+	if isWrong := when == nil && c.Has(&r.sink.WhenItem); isWrong {
+		return // yamlbind has reported it
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
 	if when == nil {

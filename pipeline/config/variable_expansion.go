@@ -104,9 +104,10 @@ func writeExpression(b *strings.Builder, text string, around stringLiteral) stri
 	for i := 0; i < len(text); i++ {
 		ch := text[i]
 		b.WriteByte(ch)
+		opensLiteral := around.quote == 0 && (ch == '"' || ch == '\'')
 		isEscape := around.quote != 0 && !around.raw && ch == '\\' && i+1 < len(text)
 		switch {
-		case around.quote == 0 && (ch == '"' || ch == '\''):
+		case opensLiteral:
 			hasPrefixR := i > 0 && (text[i-1] == 'r' || text[i-1] == 'R')
 			isTriple := strings.HasPrefix(text[i+1:], string([]byte{ch, ch}))
 			around = stringLiteral{ch, hasPrefixR || isTriple}

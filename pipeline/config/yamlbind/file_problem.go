@@ -124,18 +124,22 @@ func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 // of each of its characters.
 func (f *File) sourceText(n *yaml.Node) (columns []int, text string) {
 	source := runesFrom([]rune(f.line(n.Line)), n.Column-1)
-	isQuoted := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
-	if !isQuoted {
-		source = source[:min(len(source), len([]rune(n.Value)))]
-		for i := range source {
-			columns = append(columns, n.Column+i)
-		}
-		return columns, string(source)
+	switch {
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		return quotedText(source, n.Column, '\'', "''")
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		return quotedText(source, n.Column, '"', `\"`, `\\`, `\/`)
 	}
-	quote, escapes := '"', []string{`\"`, `\\`, `\/`}
-	if n.Style&yaml.SingleQuotedStyle != 0 {
-		quote, escapes = '\'', []string{"''"}
+	source = source[:min(len(source), len([]rune(n.Value)))]
+	for i := range source {
+		columns = append(columns, n.Column+i)
 	}
+	return columns, string(source)
+}
+
+// quotedText does the work of sourceText for a scalar in quotes. source begins with the quote, in the column start. Of
+// an escape, which has two characters, only the second belongs to the text.
+func quotedText(source []rune, start int, quote rune, escapes ...string) (columns []int, text string) {
 	var b strings.Builder
 	for i := 1; i < len(source); i++ {
 		if isEscape := i+1 < len(source) && slices.Contains(escapes, string(source[i:i+2])); isEscape {
@@ -143,7 +147,7 @@ func (f *File) sourceText(n *yaml.Node) (columns []int, text string) {
 		} else if source[i] == quote {
 			break
 		}
-		columns = append(columns, n.Column+i)
+		columns = append(columns, start+i)
 		b.WriteRune(source[i])
 	}
 	return columns, b.String()

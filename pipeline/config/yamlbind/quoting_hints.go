@@ -193,8 +193,8 @@ func (f *File) findUnquoted(line int) (column int, hint string) {
 				i = end
 				continue
 			}
-			if isAfterBrace := flowDepth > 0 && text[i-1] == '{'; isAfterBrace { // {@key}: the brace belongs to the text
-				return i, f.quoteHint(line, i)
+			if isAfterBrace := flowDepth > 0 && text[i-1] == '{'; isAfterBrace {
+				return i, f.quoteHint(line, i) // {@key}: the brace belongs to the text
 			}
 			return i + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(text[i:end])))
 		}

@@ -26,17 +26,8 @@ func (f *File) bindScalar(v *Value) {
 		f.Fail(v, "", "wants %s, not %s", v.Rule.requirement(), f.Describe(v.Node))
 		return
 	}
-	parts, problems := f.expand(v.Node.Value)
-	for _, p := range problems {
-		if v.Rule.Kind.secret && strings.HasSuffix(p.message, "is not set") {
-			p.hint = "set it; a default would be in the file"
-		}
-		if v.Rule.Kind.Braces {
-			p.hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(v.Node.Value, "${", "{"))
-		}
-		f.Fail(v, p.hint, "%s", p.message)
-	}
-	if len(problems) > 0 {
+	parts, ok := f.expandSource(v)
+	if !ok {
 		return
 	}
 	v.Source, v.Env = join(parts)
@@ -54,6 +45,21 @@ func (f *File) bindScalar(v *Value) {
 	default:
 		f.Fail(v, f.misfitHint(v, yamlType), "wants %s, not %s", v.Rule.requirement(), f.Describe(v.Node))
 	}
+}
+
+// expandSource expands the environment variables in a scalar. It returns false if it notes a problem.
+func (f *File) expandSource(v *Value) ([]Part, bool) {
+	parts, problems := f.expand(v.Node.Value)
+	for _, p := range problems {
+		if v.Rule.Kind.secret && strings.HasSuffix(p.message, "is not set") {
+			p.hint = "set it; a default would be in the file"
+		}
+		if v.Rule.Kind.Braces {
+			p.hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(v.Node.Value, "${", "{"))
+		}
+		f.Fail(v, p.hint, "%s", p.message)
+	}
+	return parts, len(problems) == 0
 }
 
 // failMisread reports a text that YAML read as something else. The message and the hint of a secret show nothing of it.
