@@ -44,19 +44,24 @@ func (r *rewriter) rewriteCondition(e ast.Expr) *Error {
 	if err := r.rewriteValue(e); err != nil {
 		return err
 	}
-	mayBeOtherType := false
-	switch e.Kind() {
-	case ast.SelectKind:
-		mayBeOtherType = !e.AsSelect().IsTestOnly()
-	case ast.IdentKind:
-		mayBeOtherType = !isAccumulator(e.AsIdent())
-	case ast.CallKind:
-		mayBeOtherType = slices.Contains([]string{fnGet, operators.Conditional}, e.AsCall().FunctionName())
-	}
-	if mayBeOtherType {
+	if mayBeOtherType(e) {
 		r.wrapInCall(e, fnBool)
 	}
 	return nil
+}
+
+// mayBeOtherType reports whether the value of a rewritten condition may be no bool, although CEL's checker accepts the
+// condition.
+func mayBeOtherType(e ast.Expr) bool {
+	switch e.Kind() {
+	case ast.SelectKind:
+		return !e.AsSelect().IsTestOnly()
+	case ast.IdentKind:
+		return !isAccumulator(e.AsIdent())
+	case ast.CallKind:
+		return slices.Contains([]string{fnGet, operators.Conditional}, e.AsCall().FunctionName())
+	}
+	return false
 }
 
 // isAccumulator reports whether a name is the accumulator of a loop, a variable that CEL's macros add.
