@@ -80,6 +80,7 @@ func tryLock(path string, mode Mode) (*Lock, error) {
 		if held {
 			return l, nil
 		}
+		// The file at path is another one now, which has to be locked instead.
 		if err := errors.Join(err, l.Release()); err != nil {
 			return nil, err
 		}

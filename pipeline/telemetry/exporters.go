@@ -91,12 +91,11 @@ func newExporter[X any](
 	if err != nil {
 		return x, "", err
 	}
+	newOTLP := http
 	if protocol == "grpc" {
-		x, err = grpc()
-	} else {
-		x, err = http()
+		newOTLP = grpc
 	}
-	if err != nil {
+	if x, err = newOTLP(); err != nil {
 		return x, "", fmt.Errorf("telemetry: OTLP exporter of %s: %w", signalWord, err)
 	}
 	return x, "by otlp (" + protocol + ")", nil
