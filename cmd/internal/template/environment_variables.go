@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 // Variable is an environment variable that a configuration uses.
@@ -86,7 +88,7 @@ func (e *environment) readText(text string, isSecret bool) {
 		v := e.variable(text[nameStart:nameEnd])
 		value, isSet := e.getenv(v.Name)
 		if isSet {
-			v.Value, v.Text = yamlText(value), value
+			v.Value, v.Text = yamlbind.Quoted(value), value
 		}
 		isInLogin := authority.MatchString(text[:nameStart]) && strings.Contains(text[nameEnd:], "@")
 		if isSecret || isInLogin || login.MatchString(value) {

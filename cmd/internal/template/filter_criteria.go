@@ -3,9 +3,9 @@ package template
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/sinks/policy"
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
@@ -43,7 +43,7 @@ func Filters(w io.Writer, cfg *config.Config, o Options) error {
 	}
 	fmt.Fprintln(w, "FilterCriteria:\n  Filters:")
 	for _, p := range plan.Patterns {
-		if _, err = fmt.Fprintf(w, "    - Pattern: %s\n", yamlText(p)); err != nil {
+		if _, err = fmt.Fprintf(w, "    - Pattern: %s\n", yamlbind.Quoted(p)); err != nil {
 			return err
 		}
 	}
@@ -85,6 +85,3 @@ var patternTexts = map[string]string{
 	pushdown.OtherOperation: "the pattern of eventName passes the records of operations that are not known, which may show " +
 		"no image",
 }
-
-// yamlText formats a text in single quotes.
-func yamlText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
@@ -63,7 +64,7 @@ func statements(rights []policy.Statement, indent string, form textForm) string 
 			fmt.Fprintf(&b, "%s  Condition:\n", indent)
 		}
 		for _, c := range s.Conditions {
-			fmt.Fprintf(&b, "%s    %s: {%s: %s}\n", indent, yamlText(c.Operator), yamlText(c.Key), oneOrList(c.Values, form))
+			fmt.Fprintf(&b, "%s    %s: {%s: %s}\n", indent, yamlbind.Quoted(c.Operator), yamlbind.Quoted(c.Key), oneOrList(c.Values, form))
 		}
 	}
 	return b.String()
@@ -92,9 +93,9 @@ func yamlScalar(s string, form textForm) string {
 	isBoolean := s == "true" || s == "false"
 	switch {
 	case form == withReference && strings.Contains(s, "${"):
-		return "!Sub " + yamlText(s)
+		return "!Sub " + yamlbind.Quoted(s)
 	case isBoolean || !plainScalar.MatchString(s):
-		return yamlText(s)
+		return yamlbind.Quoted(s)
 	}
 	return s
 }

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/sinks/policy"
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
@@ -64,7 +65,7 @@ func SAM(w io.Writer, cfg *config.Config, o Options) error {
 		}
 	}
 	t, err := template.New("sam").Delims("<%", "%>").Funcs(template.FuncMap{
-		"text":     yamlText,
+		"text":     yamlbind.Quoted,
 		"comments": comments,
 		"statements": func(rights []policy.Statement, indent int) string {
 			return strings.TrimSuffix(statements(rights, strings.Repeat(" ", indent), withReference), "\n")

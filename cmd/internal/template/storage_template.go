@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/policy"
 )
@@ -84,7 +85,7 @@ func (r resource) FIFO() bool { return strings.HasSuffix(r.Name, ".fifo") }
 // CloudFormation prints a stack with the tables, buckets, queues, topics and buses of the configuration. If o.Runner is
 // policy.Consumer, the stack also has the lease table.
 func CloudFormation(w io.Writer, cfg *config.Config, o Options) error {
-	t, err := template.New("storage").Delims("<%", "%>").Funcs(template.FuncMap{"text": yamlText}).Parse(storageText)
+	t, err := template.New("storage").Delims("<%", "%>").Funcs(template.FuncMap{"text": yamlbind.Quoted}).Parse(storageText)
 	if err != nil {
 		return err
 	}
