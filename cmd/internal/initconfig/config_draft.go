@@ -68,14 +68,24 @@ func (d *draft) write() string {
 	d.line("source: {%s}", source)
 	d.line("state: {table: %s}   # what sinks remember of items", yamlScalar(table+"-state"))
 	if paths := sensitivePaths(d.all, d.keys); len(paths) > 0 {
-		d.line("")
-		d.line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
-		d.line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
-		for i, p := range paths {
-			paths[i] = yamlScalar(p)
-		}
-		d.line("sensitive: [%s]", strings.Join(paths, ", "))
+		d.writeSensitive(paths)
 	}
+	d.writeEntities()
+	d.writeSinks(table)
+	return d.text.String()
+}
+
+func (d *draft) writeSensitive(paths []string) {
+	d.line("")
+	d.line("# What looks sensitive by its name: it is masked where people look, and reaches only sinks that name it.")
+	d.line("hmac_key: '${TABLEWAKE_HMAC_KEY:-no secret, for saved records only}'")
+	for i, p := range paths {
+		paths[i] = yamlScalar(p)
+	}
+	d.line("sensitive: [%s]", strings.Join(paths, ", "))
+}
+
+func (d *draft) writeEntities() {
 	d.line("")
 	d.line("# The kinds of items, by their keys, and the attributes that the sample has. Correct what it does not show.")
 	d.line("entities:")
@@ -90,8 +100,6 @@ func (d *draft) write() string {
 		d.line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"),
 			cli.Count(items, "item"))
 	}
-	d.writeSinks(table)
-	return d.text.String()
 }
 
 func (d *draft) writeEntity(k *draftEntity, s *entity.Sampled) {

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 )
@@ -83,14 +84,13 @@ func declaredMembers(s *entity.Sampled, except ...string) string {
 
 // yamlScalar returns a text as a YAML scalar that is valid between braces. It quotes the text if necessary.
 func yamlScalar(text string) string {
-	quoted := "'" + strings.ReplaceAll(text, "'", "''") + "'"
 	if !plainScalarPattern.MatchString(text) {
-		return quoted
+		return yamlbind.Quoted(text)
 	}
 	var v any
 	err := yaml.Unmarshal([]byte(text), &v)
 	if _, isText := v.(string); err != nil || !isText { // such as true
-		return quoted
+		return yamlbind.Quoted(text)
 	}
 	return text
 }

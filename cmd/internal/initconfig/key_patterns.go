@@ -173,6 +173,14 @@ func findEntities(items []item.Image, keys []string) (entities, omitted []*draft
 	// The patterns with the most texts come first: if two entities overlap, the later one is marked.
 	slices.SortStableFunc(entities, func(a, b *draftEntity) int { return cmp.Compare(b.textCount(), a.textCount()) })
 	nameEntities(entities)
+	markOverlaps(entities)
+	slices.SortStableFunc(entities, mostItemsFirst)
+	return entities, omitted
+}
+
+// markOverlaps sets the patterns of the entities. It marks each entity that overlaps with an earlier one that is not
+// marked.
+func markOverlaps(entities []*draftEntity) {
 	for i, k := range entities {
 		k.setEntity()
 		for _, earlier := range entities[:i] {
@@ -181,8 +189,6 @@ func findEntities(items []item.Image, keys []string) (entities, omitted []*draft
 			}
 		}
 	}
-	slices.SortStableFunc(entities, mostItemsFirst)
-	return entities, omitted
 }
 
 // setEntity sets the entity with the patterns of the keys.
