@@ -215,7 +215,7 @@ func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) e
 	return x
 }
 
-// element reads one element and checks it. It adds the default count of a drop.
+// element reads one element and checks it.
 func (s *section) element(f *yamlbind.File, at *fileValue) item.Value {
 	if !f.FollowAlias(at) {
 		return item.Value{}
@@ -239,10 +239,18 @@ func (s *section) element(f *yamlbind.File, at *fileValue) item.Value {
 		_, found := v.Get(s.required)
 		f.FailIf(!found, at, "", "the key %q is missing", s.required)
 	}
-	if _, counted := v.Get("count"); s == drops && !counted {
-		es := entriesOf(v)
-		es.add("count", item.NumberValue(decimal.Of(1)))
-		v = es.value()
+	if s == drops {
+		return withCount(v)
 	}
 	return v
+}
+
+// withCount returns a drop with the default count if it has none.
+func withCount(drop item.Value) item.Value {
+	if _, hasCount := drop.Get("count"); hasCount {
+		return drop
+	}
+	es := entriesOf(drop)
+	es.add("count", item.NumberValue(decimal.Of(1)))
+	return es.value()
 }

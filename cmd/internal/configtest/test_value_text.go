@@ -79,6 +79,11 @@ func scalarText(s string) string {
 	return yamlbind.Quoted(s)
 }
 
+// hasBlock reports whether a value can be written on several lines.
+func hasBlock(v item.Value) bool {
+	return v.Kind() == item.KindL || v.Kind() == item.KindM && !isMarked(v)
+}
+
 // maxLine is the longest line of an entry. A longer entry is written on several lines.
 const maxLine = 120
 
@@ -96,8 +101,8 @@ func (es entries) block(indent int) string {
 			start = margin + scalarText(e.name) + ":"
 		}
 		text := " " + valueText(e.value)
-		isNested := e.value.Kind() == item.KindL || e.value.Kind() == item.KindM && !isMarked(e.value)
-		if isNested && len(start)+len(text) > maxLine {
+		isTooLong := len(start)+len(text) > maxLine
+		if isTooLong && hasBlock(e.value) {
 			text = entriesOf(e.value).block(indent + 2)
 			if !es.named { // the first line of the element is on the line of its dash
 				text = " " + strings.TrimLeft(text, "\n ")
