@@ -162,15 +162,15 @@ func (a *account) noteError(p part, err error) {
 		a.problem(p, fmt.Sprintf("%s is missing in %s", p.description, a.accountText()), "`"+a.createCommand()+"` creates it")
 		return
 	}
-	cause := unreachableCause(err)
-	if fields, isKnown := a.unreachable[cause]; isKnown {
-		if !slices.Contains(fields, p.field) {
-			a.unreachable[cause] = append(fields, p.field)
+	if cause := unreachableCause(err); cause != "" {
+		fields, isKnown := a.unreachable[cause]
+		if isKnown && !slices.Contains(fields, p.field) {
+			fields = append(fields, p.field)
 		}
-		return
-	}
-	if cause != "" {
-		a.unreachable[cause] = nil
+		a.unreachable[cause] = fields
+		if isKnown {
+			return
+		}
 	}
 	for text := range strings.SplitSeq(err.Error(), "\n") {
 		a.problem(p, text, "")
