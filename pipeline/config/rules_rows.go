@@ -95,11 +95,11 @@ func (c *checker) checkRowIdentity(r rowSpec) {
 	for i, col := range *r.key {
 		c.FailIf(!col.Template.Stable(), entries[i], "make it of the item, {@key} and {@table}",
 			"it differs from change to change of an item, and the row of an older one could not be found again")
+		mayBeSame := col.Template.Ambiguous() && !identifiesItem
 		switch {
-		case !col.Template.Ambiguous() || identifiesItem:
-		case r.sink.Aggregate != nil:
+		case mayBeSame && r.sink.Aggregate != nil:
 			c.warnAmbiguous(entries[i], "different groups may give the same text, and count as one")
-		case missing == "": // otherwise the warning below reports it
+		case mayBeSame && missing == "": // otherwise the warning below reports it
 			c.warnAmbiguous(entries[i], "different items may give the same text")
 		}
 	}

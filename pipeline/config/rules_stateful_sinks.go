@@ -81,15 +81,17 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 func missedChanges(action *value) string {
 	const otherwise = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise " +
 		"than the change that let the item in"
-	isDrop, word, condition := action.Name == "drop", action.Text(), conditionKey(action)
+	isDrop, word := action.Name == "drop", action.Text()
 	switch {
 	case action.Name == "func":
 		return otherwise
-	case isDrop && word != "":
+	case word != "" && isDrop:
 		return missedWithoutWord(word)
 	case word != "":
 		return "every change but those would be missed"
-	case condition == nil:
+	}
+	condition := conditionKey(action)
+	if condition == nil {
 		return ""
 	}
 	switch condition.Name {

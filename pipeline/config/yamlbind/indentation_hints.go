@@ -21,15 +21,20 @@ func (f *File) indentHint(line int) string {
 	if i < 0 {
 		return "no line above begins in this column: begin it in " + f.columns(opened, indent)
 	}
-	text, sibling := f.trimmedLine(line), f.trimmedLine(opened[i])
+	return f.siblingHint(line, opened[i])
+}
+
+// siblingHint returns the hint for a line of another form than the earlier line that begins in the same column, or "".
+func (f *File) siblingHint(line, earlier int) string {
+	text, sibling := f.trimmedLine(line), f.trimmedLine(earlier)
 	isEntry, isSiblingEntry := strings.HasPrefix(text, "-"), strings.HasPrefix(sibling, "-")
 	isKey := strings.Contains(text, ": ") || strings.HasSuffix(text, ":")
 	switch {
 	case !isEntry && strings.HasPrefix(sibling, "- "):
-		return fmt.Sprintf("line %d in the same column begins a list: remove its -, if entries have names", opened[i])
+		return fmt.Sprintf("line %d in the same column begins a list: remove its -, if entries have names", earlier)
 	case strings.HasPrefix(text, "- ") && !isSiblingEntry:
 		return fmt.Sprintf(
-			"- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[i])
+			"- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", earlier)
 	case !isEntry && !isKey:
 		return "write a colon and a space after the key"
 	}
