@@ -79,6 +79,11 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewrit
 	if badLiteral.MatchString(text) {
 		return errorAt(at, `write it as number("...")`, "a number that no literal can hold")
 	}
+	return syntaxError(src, at, text, names)
+}
+
+// syntaxError returns an Error for a syntax error whose text is CEL's.
+func syntaxError(src string, at common.Location, text string, names []variable) *Error {
 	text = expectation.ReplaceAllString(strings.TrimPrefix(text, "Syntax error: "), "")
 	hasOpenQuote := strings.Count(src, "'")%2 == 1 || strings.Count(src, `"`)%2 == 1
 	if hasOpenQuote && strings.HasPrefix(text, "token recognition error") {

@@ -44,19 +44,20 @@ func (c *content) Close() error {
 
 func decompress(name string, raw *rawReader) (plain io.Reader, free func(), err error) {
 	packed := bufio.NewReaderSize(raw, 64<<10)
-	head, err := packed.Peek(4)
+	head, err := packed.Peek(len(zstdMagic))
 	if err != nil && !pipeline.IsEnd(err) {
 		return nil, nil, err
 	}
-	isCutZstd := len(head) > 1 && len(head) < 4 && bytes.HasPrefix(zstdMagic, head)
+	isEmpty := len(head) == 0
+	isCutZstd := len(head) > 1 && len(head) < len(zstdMagic) && bytes.HasPrefix(zstdMagic, head)
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
 		return openGzip(packed, raw)
 	case bytes.HasPrefix(head, zstdMagic), isSkippableFrame(head):
 		return openZstd(packed, raw)
-	case isCutZstd, len(head) == 0 && strings.HasSuffix(name, ".zst"):
+	case isCutZstd, isEmpty && strings.HasSuffix(name, ".zst"):
 		return nil, nil, raw.unpackError("zstd", io.ErrUnexpectedEOF)
-	case len(head) == 0 && strings.HasSuffix(name, ".gz"):
+	case isEmpty && strings.HasSuffix(name, ".gz"):
 		return nil, nil, raw.unpackError("gzip", io.ErrUnexpectedEOF)
 	}
 	return packed, func() {}, nil

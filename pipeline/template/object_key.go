@@ -42,17 +42,14 @@ func (t *Template) appendObjectKey(dst []byte, s Scope, form objectKeyForm) ([]b
 		if err != nil {
 			return dst[:origin], errs.Errorf("template %q: %w", redact.Safe(t.src), err)
 		}
-		if !found {
+		switch {
+		case !found:
 			dst = append(dst, missingText...)
-			continue
+		case form == encodedValues && h.escaped():
+			dst = escapeReserved(dst, start)
+		case form == encodedValues:
+			dst = escapeReserved(escape(dst, start), start)
 		}
-		if form == rawValues {
-			continue
-		}
-		if !h.escaped() {
-			dst = escape(dst, start)
-		}
-		dst = escapeReserved(dst, start)
 	}
 	return append(dst, t.literals[len(t.placeholders)]...), nil
 }
