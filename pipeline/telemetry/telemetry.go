@@ -109,24 +109,29 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	}
 	res := detect(ctx, o)
 	if reader != nil || o.Scrape != nil {
-		t.measure(res, reader, o.Scrape)
-	}
-	if reader != nil {
-		t.metrics, t.flush = metrics, append(t.flush, reader.flush)
+		t.measure(res, reader, metrics, o.Scrape)
 	}
 	if spans != nil {
-		p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(res))
-		t.Tracer, t.traces = p, traces
-		t.flush, t.shutdown = append(t.flush, p.ForceFlush), append(t.shutdown, p.Shutdown)
+		t.trace(res, spans, traces)
 	}
 	return t, nil
 }
 
-// measure sets a meter provider with the readers that are not nil.
-func (t *Telemetry) measure(res *resource.Resource, reader flushableReader, scrape sdkmetric.Reader) {
+// trace sets a tracer provider. destination describes where spans exports to.
+func (t *Telemetry) trace(res *resource.Resource, spans sdktrace.SpanExporter, destination string) {
+	p := sdktrace.NewTracerProvider(sdktrace.WithBatcher(spans), sdktrace.WithResource(res))
+	t.Tracer, t.traces = p, destination
+	t.flush, t.shutdown = append(t.flush, p.ForceFlush), append(t.shutdown, p.Shutdown)
+}
+
+// measure sets a meter provider with the readers that are not nil. destination describes where reader exports to.
+func (t *Telemetry) measure(
+	res *resource.Resource, reader flushableReader, destination string, scrape sdkmetric.Reader,
+) {
 	opts := []sdkmetric.Option{sdkmetric.WithResource(res)}
 	if reader != nil {
 		opts = append(opts, sdkmetric.WithReader(reader))
+		t.metrics, t.flush = destination, append(t.flush, reader.flush)
 	}
 	if scrape != nil {
 		opts = append(opts, sdkmetric.WithReader(scrape))
