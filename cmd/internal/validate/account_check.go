@@ -80,20 +80,11 @@ const checkTime = time.Minute
 // checkAccount checks whether the resources that the configuration names are in the account, and whether the caller has
 // the necessary rights. It returns the report and all problems. The error means that it could not check.
 func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*liveReport, config.Problems, error) {
-	sdk, err := target.LoadAWS(ctx)
+	a, err := newAccount(ctx, s, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &account{cfg: cfg, newest: make(map[string]string), unreachable: make(map[string][]string)}
-	a.liveReport = liveReport{Region: sdk.Region, Checked: []string{}, NotChecked: []unchecked{}}
-	sdk.APIOptions = append(sdk.APIOptions, a.denied.watch)
-	a.sdk, a.tables, a.api = sdk, dynamodb.NewFromConfig(sdk), stream.OpenRateLimited(sdk, cfg, 2)
-	a.pipeline, err = sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.WithExtensions(s.Extensions...),
-		sinks.HoldCustom("validate"), sinks.PassMissingFilters(), sinks.SuppressEvents("validate"))
-	if err != nil {
-		return nil, nil, err
-	}
-	caller, callerErr := target.Caller(ctx, sdk)
+	caller, callerErr := target.Caller(ctx, a.sdk)
 	if callerErr == nil {
 		a.Account, a.Caller = awssdk.ToString(caller.Account), awssdk.ToString(caller.Arn)
 	}
@@ -103,7 +94,7 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	if a.noSource { // probably the wrong account or Region: do not suggest to create everything there
 		a.skip("stores and rights", "there is no source table here")
 	} else {
-		stores := aws.Stores(sdk)
+		stores := aws.Stores(a.sdk)
 		defer stores.Close()
 		a.checkStores(ctx, stores)
 		a.checkRights(ctx, callerErr)
@@ -114,6 +105,21 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	}
 	a.problems.Sort()
 	return &a.liveReport, a.problems, nil
+}
+
+// newAccount returns the account of the shell's credentials, before the first check.
+func newAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*account, error) {
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &account{cfg: cfg, newest: make(map[string]string), unreachable: make(map[string][]string)}
+	a.liveReport = liveReport{Region: sdk.Region, Checked: []string{}, NotChecked: []unchecked{}}
+	sdk.APIOptions = append(sdk.APIOptions, a.denied.watch)
+	a.sdk, a.tables, a.api = sdk, dynamodb.NewFromConfig(sdk), stream.OpenRateLimited(sdk, cfg, 2)
+	a.pipeline, err = sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.WithExtensions(s.Extensions...),
+		sinks.HoldCustom("validate"), sinks.PassMissingFilters(), sinks.SuppressEvents("validate"))
+	return a, err
 }
 
 // skipUnreachable notes the parts whose servers do not answer, except those that are noted as problems.
