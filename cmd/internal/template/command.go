@@ -113,15 +113,9 @@ func (o *flags) run(s cli.Streams) error {
 	if len(cfg.LocalOnly) > 0 {
 		return cli.WithExitCode(cli.ExitConfig, cfg.LocalOnly)
 	}
-	file, err := os.ReadFile(cfg.File)
+	options, err := o.options(s, cfg, runner)
 	if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
-	}
-	options := Options{
-		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit,
-			FunctionEntities: sinks.OnEntities(s.Extensions...)},
-		Runner: runner, Redrive: o.redrive, Code: o.code,
-		Environment: ReadEnvironment(file, cfg.Name, os.LookupEnv),
+		return err
 	}
 	writers := map[string]func(io.Writer, *config.Config, Options) error{
 		"filters": Filters, "policies": Policies, "sam": SAM, "terraform": Terraform, "cloudformation": CloudFormation,
@@ -137,6 +131,20 @@ func (o *flags) run(s cli.Streams) error {
 	o.printWarnings(s.Err, cfg, options)
 	_, err = s.Out.Write(text.Bytes())
 	return err
+}
+
+// options returns what the output depends on beside the configuration.
+func (o *flags) options(s cli.Streams, cfg *config.Config, runner policy.Runner) (Options, error) {
+	file, err := os.ReadFile(cfg.File)
+	if err != nil {
+		return Options{}, fmt.Errorf("read configuration: %w", err)
+	}
+	return Options{
+		Pushdown: pushdown.Options{MatchUserIdentity: o.identity, Limit: o.limit,
+			FunctionEntities: sinks.OnEntities(s.Extensions...)},
+		Runner: runner, Redrive: o.redrive, Code: o.code,
+		Environment: ReadEnvironment(file, cfg.Name, os.LookupEnv),
+	}, nil
 }
 
 // printWarnings prints what the user has to know or to do about the output.

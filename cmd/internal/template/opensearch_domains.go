@@ -36,10 +36,7 @@ func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 	var all []domain
 	ids := make(logicalIDs)
 	for i, c := range cfg.Connections {
-		usesOther := func(s config.Sink) bool { return s.Search == nil || s.Search.Connection != c.Name }
-		onlyThis := *cfg
-		onlyThis.Sinks = slices.DeleteFunc(slices.Clone(cfg.Sinks), usesOther)
-		if !hasDomainARN(policy.Statements(&onlyThis, policy.Options{}), "DOMAIN") {
+		if !hasUnknownDomain(cfg, c.Name) {
 			continue
 		}
 		d := domain{Connection: c.Name, Parameter: ids.add(domainParameter, c.Name), name: fmt.Sprint("DOMAIN-", i)}
@@ -50,6 +47,14 @@ func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 		all[0].Parameter = domainParameter
 	}
 	return &named, all
+}
+
+// hasUnknownDomain reports whether package policy writes DOMAIN for the domain of a connection.
+func hasUnknownDomain(cfg *config.Config, connection string) bool {
+	usesOther := func(s config.Sink) bool { return s.Search == nil || s.Search.Connection != connection }
+	onlyThis := *cfg
+	onlyThis.Sinks = slices.DeleteFunc(slices.Clone(cfg.Sinks), usesOther)
+	return hasDomainARN(policy.Statements(&onlyThis, policy.Options{}), "DOMAIN")
 }
 
 // hasDomainARN reports whether a statement has an ARN in the domain name.
