@@ -157,28 +157,20 @@ func (o *outcome) documentValues(ctx context.Context, name string) (entries, err
 
 // eventValues returns the events that a notify sink sent, or that a detector raised.
 func (o *outcome) eventValues(name string) (out entries, err error) {
-	all := o.raisedEvents[name]
-	if isSink := len(events.writers(o.cfg, name)) > 0; isSink {
-		if all, err = o.sentEvents(name); err != nil {
+	if isDetector := len(events.writers(o.cfg, name)) == 0; isDetector {
+		for _, e := range o.raisedEvents[name] {
+			out.add("", o.withoutOnlyTable(e))
+		}
+		return out, nil
+	}
+	for line, err := range jsonl.Read(o.stores.Dir().Events(name)) {
+		if err != nil {
 			return out, err
 		}
-	}
-	for _, e := range all {
-		out.add("", o.withoutOnlyTable(e))
+		data, _ := plainJSON(line).Get("data")
+		out.add("", o.withoutOnlyTable(data))
 	}
 	return out, nil
-}
-
-// sentEvents returns the events that a notify sink sent.
-func (o *outcome) sentEvents(sink string) (sent []item.Value, err error) {
-	for line, err := range jsonl.Read(o.stores.Dir().Events(sink)) {
-		if err != nil {
-			return nil, err
-		}
-		data, _ := plainJSON(line).Get("data")
-		sent = append(sent, data)
-	}
-	return sent, nil
 }
 
 // withoutOnlyTable returns a change or an event without its table if the source has only one table.
@@ -192,19 +184,21 @@ func (o *outcome) withoutOnlyTable(v item.Value) item.Value {
 // dropCounts returns the counts of dropped changes: first the counts of the source's filters, then the counts of each
 // sink's filters.
 func (o *outcome) dropCounts() (out entries) {
-	addCounts := func(sink string, counts map[string]int64) {
-		for _, reason := range slices.Sorted(maps.Keys(counts)) {
-			if counts[reason] > 0 {
-				out.add("", object(entry{"sink", optionalText(sink)}, entry{"reason", item.StringValue(reason)},
-					entry{"count", item.NumberValue(decimal.Of(counts[reason]))}))
-			}
-		}
-	}
-	addCounts("", o.ledger.Source.Filtered)
+	out.addDrops("", o.ledger.Source.Filtered)
 	for _, s := range o.cfg.Sinks {
-		addCounts(s.Name, o.ledger.Sinks[s.Name].RouteFiltered)
+		out.addDrops(s.Name, o.ledger.Sinks[s.Name].RouteFiltered)
 	}
 	return out
+}
+
+// addDrops adds the counts of the filters before a sink. sink is "" for the filters of the source.
+func (es *entries) addDrops(sink string, counts map[string]int64) {
+	for _, reason := range slices.Sorted(maps.Keys(counts)) {
+		if counts[reason] > 0 {
+			es.add("", object(entry{"sink", optionalText(sink)}, entry{"reason", item.StringValue(reason)},
+				entry{"count", item.NumberValue(decimal.Of(counts[reason]))}))
+		}
+	}
 }
 
 // letterValues returns the dead letters. An expected letter may have only some of the fields. A letter that matches an
