@@ -111,26 +111,28 @@ func (r *rewriter) pathOf(e ast.Expr) (path ReadPath, ok bool) {
 	if r.isImage(e) || r.isElement(e) {
 		return ReadPath{Each: r.isElement(e)}, true
 	}
-	var operand ast.Expr
-	var last item.Segment
-	switch e.Kind() {
-	case ast.SelectKind:
-		operand, last = e.AsSelect().Operand(), item.Segment{Name: e.AsSelect().FieldName(), Index: -1}
-	case ast.CallKind:
-		var key ref.Val
-		operand, key = indexOf(e.AsCall())
-		switch key := key.(type) {
-		case types.String:
-			last = item.Segment{Name: string(key), Index: -1}
-		case types.Int:
-			last = item.Segment{Index: int(key)}
-		default:
-			return ReadPath{}, false
-		}
-	default:
+	operand, last, ok := lastSegment(e)
+	if !ok {
 		return ReadPath{}, false
 	}
 	path, ok = r.pathOf(operand)
 	path.Segments = append(path.Segments, last)
 	return path, ok
+}
+
+// lastSegment splits x.name, x["name"] or x[0] into x and the last segment. ok is false for any other expression.
+func lastSegment(e ast.Expr) (operand ast.Expr, last item.Segment, ok bool) {
+	switch e.Kind() {
+	case ast.SelectKind:
+		return e.AsSelect().Operand(), item.Segment{Name: e.AsSelect().FieldName(), Index: -1}, true
+	case ast.CallKind:
+		operand, key := indexOf(e.AsCall())
+		switch key := key.(type) {
+		case types.String:
+			return operand, item.Segment{Name: string(key), Index: -1}, true
+		case types.Int:
+			return operand, item.Segment{Index: int(key)}, true
+		}
+	}
+	return nil, item.Segment{}, false
 }

@@ -17,7 +17,7 @@ func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 	if !h.readsHidden(s) {
 		return dst
 	}
-	isUnchanged := len(h.calls) == 0 || len(h.calls) == 1 && h.calls[0].fn == fnEsc
+	isUnchanged := len(h.calls) == 0 || h.onlyEscapes()
 	switch {
 	case isUnchanged && h.source == fromKey:
 		return append(dst[:start], s.Mask.Key(s.Change)...)

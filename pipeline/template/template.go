@@ -333,6 +333,9 @@ func (h *placeholder) escaped() bool {
 	return h.calls[len(h.calls)-1].fn == fnEsc
 }
 
+// onlyEscapes reports whether |esc is the only function of the placeholder.
+func (h *placeholder) onlyEscapes() bool { return len(h.calls) == 1 && h.calls[0].fn == fnEsc }
+
 // countsAsMissing reports whether v is NULL, absent, or an empty S or B.
 func countsAsMissing(v item.Value) bool {
 	switch v.Kind() {

@@ -13,12 +13,11 @@ func (t *Template) textDeterminesValue(h *placeholder) bool {
 	if h.optional {
 		return false
 	}
-	isEscaped := len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	switch h.source {
 	case fromKey, fromIdentity:
-		return len(h.calls) == 0 || isEscaped
+		return len(h.calls) == 0 || h.onlyEscapes()
 	case fromItem:
-		return t.wholeValue() != nil || isEscaped
+		return t.wholeValue() != nil || h.onlyEscapes()
 	}
 	return false
 }
