@@ -28,13 +28,7 @@ func (c Class) New(text string) error { return &classError{class: string(c), tex
 // the new error has the same class.
 func (c Class) Errorf(format string, args ...any) error {
 	full := fmt.Errorf(format, args...) //nolint:err113 // a wrapper of fmt.Errorf
-	e := &classError{class: string(c), text: full.Error()}
-	switch w := full.(type) { //nolint:errorlint // the result of fmt.Errorf itself
-	case interface{ Unwrap() error }:
-		e.causes = []error{w.Unwrap()}
-	case interface{ Unwrap() []error }:
-		e.causes = w.Unwrap()
-	}
+	e := &classError{class: string(c), text: full.Error(), causes: causesOf(full)}
 	redacted := make([]any, len(args))
 	for i, arg := range args {
 		redacted[i] = shownArg(arg)
@@ -45,6 +39,17 @@ func (c Class) Errorf(format string, args ...any) error {
 	e.shown = fmt.Sprintf(strings.ReplaceAll(format, "%w", "%v"), redacted...)
 	e.inheritClass()
 	return e
+}
+
+// causesOf returns the errors that a result of fmt.Errorf wraps.
+func causesOf(err error) []error {
+	switch w := err.(type) { //nolint:errorlint // the result of fmt.Errorf itself
+	case interface{ Unwrap() error }:
+		return []error{w.Unwrap()}
+	case interface{ Unwrap() []error }:
+		return w.Unwrap()
+	}
+	return nil
 }
 
 // inheritClass takes the class of the first cause that has one. It also takes the field of this cause if e has none.
