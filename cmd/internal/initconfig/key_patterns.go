@@ -238,8 +238,7 @@ func shortest(form string) string {
 	return form
 }
 
-// newKeyPart returns the pattern of a form. If all keys have more parts than the form, the pattern has a name for each
-// additional part.
+// newKeyPart returns the pattern of a form. It has a name for each variable part.
 func newKeyPart(attribute, form string, items []item.Image) keyPart {
 	p := keyPart{attribute: attribute}
 	if form == "?" {
@@ -248,11 +247,7 @@ func newKeyPart(attribute, form string, items []item.Image) keyPart {
 	if i := strings.IndexAny(form, separators); i > 0 {
 		p.separator = form[i : i+1]
 	}
-	parts := splitText(form, p.separator)
-	fewestParts := p.fewestParts(items)
-	for len(parts) < fewestParts && parts[len(parts)-1] == "?" {
-		parts = append(parts, "?")
-	}
+	parts := p.formParts(form, items)
 	for i, part := range parts {
 		if part != "?" {
 			p.tokens = append(p.tokens, token{text: part})
@@ -265,6 +260,16 @@ func newKeyPart(attribute, form string, items []item.Image) keyPart {
 		p.tokens = append(p.tokens, token{value: p.partValue(i, maxParts)})
 	}
 	return p
+}
+
+// formParts returns the parts of a form. If all keys have more parts than the form, it adds a ? for each of these.
+func (p keyPart) formParts(form string, items []item.Image) []string {
+	parts := splitText(form, p.separator)
+	fewestParts := p.fewestParts(items)
+	for len(parts) < fewestParts && parts[len(parts)-1] == "?" {
+		parts = append(parts, "?")
+	}
+	return parts
 }
 
 // fewestParts returns the number of parts of the key that has the fewest.

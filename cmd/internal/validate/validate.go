@@ -104,16 +104,16 @@ type validation struct {
 // load loads a configuration, and checks its Go code. If it is invalid, load returns the problems, and cfg may be nil.
 func load(s cli.Streams, file string) (cfg *config.Config, problems config.Problems, err error) {
 	cfg, err = cli.LoadConfig(file)
-	if err == nil {
-		s.PrintMissingCode(cfg, "checked")
-		problems = slices.Concat(cfg.LocalOnly, sinks.CheckExtensions(cfg, s.Extensions...))
-		problems.Sort()
+	if problems, isInvalid := errors.AsType[config.Problems](err); isInvalid {
 		return cfg, problems, nil
 	}
-	if problems, ok := errors.AsType[config.Problems](err); ok {
-		return cfg, problems, nil
+	if err != nil {
+		return nil, nil, err
 	}
-	return nil, nil, err
+	s.PrintMissingCode(cfg, "checked")
+	problems = slices.Concat(cfg.LocalOnly, sinks.CheckExtensions(cfg, s.Extensions...))
+	problems.Sort()
+	return cfg, problems, nil
 }
 
 // run checks a configuration and prints the result.
