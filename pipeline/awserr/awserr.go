@@ -119,7 +119,7 @@ func CallError(ctx context.Context, op string, err error, hints map[Kind]string)
 	if IsClockSkewed(err) {
 		e.Hint = "the clock of this machine is not the server's: set it"
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil { // the end of ctx is the cause
 		e.Code, e.Err, kind = "", context.Cause(ctx), Transient
 	}
 	return mark(e, kind, RequestedWait(err))

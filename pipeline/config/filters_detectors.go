@@ -79,7 +79,8 @@ func (c *checker) filters(v *value) []Filter {
 	return filters
 }
 
-// filter returns the filter of a drop, keep or func, and its name. It returns nil if a problem was reported.
+// filter returns the filter of a drop, keep or func, and its name, which it adds to taken. It returns nil if a problem
+// was reported.
 func (c *checker) filter(action *value, taken map[string]bool) (filter pipeline.Filter, name string) {
 	if action.Name == "func" {
 		if action.Text() == "" {

@@ -110,16 +110,16 @@ func (c *checker) checkObjectNames(a *Archive) {
 	if c.Has(&a.Prefix) && !c.checkPrefix(&a.Prefix) {
 		return
 	}
-	field, suffix := &a.Partition, "/x" // a name after the folder
+	field, nameInFolder := &a.Partition, "/x"
 	if a.PerItem {
-		field, suffix = &a.Key, ""
+		field, nameInFolder = &a.Key, ""
 	}
 	name := *field
 	if name == nil {
 		return
 	}
 	// Each x is in place of a placeholder's value, which is never empty.
-	exampleName := a.Prefix + strings.Join(name.Literals(), "x") + suffix
+	exampleName := a.Prefix + strings.Join(name.Literals(), "x") + nameInFolder
 	if problem := objectNameProblem(exampleName); problem != "" {
 		c.Fail(field, "write segments of text and placeholders, with one / between two of them", "%s %s",
 			yamlbind.Quoted(a.Prefix+name.String()), problem)

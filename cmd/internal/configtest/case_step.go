@@ -140,8 +140,8 @@ func (m *image) Bind(f *yamlbind.File, at *fileValue) {
 	}
 }
 
-// setOperation derives the operation from the images, and checks `op` and `ttl` against it. An invalid image already has a
-// problem, so setOperation does not add one for it.
+// setOperation derives the operation from the images, and checks `op` and `ttl` against it. An invalid image already
+// has a problem, so setOperation does not add one for it.
 func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 	isInvalid := func(m *image) bool { return f.Has(m) && !f.Sound(m) }
 	hasOld, hasNew := s.Old.Exists(), s.New.Exists()

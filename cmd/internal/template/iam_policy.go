@@ -64,7 +64,8 @@ func statements(rights []policy.Statement, indent string, form textForm) string 
 			fmt.Fprintf(&b, "%s  Condition:\n", indent)
 		}
 		for _, c := range s.Conditions {
-			fmt.Fprintf(&b, "%s    %s: {%s: %s}\n", indent, yamlbind.Quoted(c.Operator), yamlbind.Quoted(c.Key), oneOrList(c.Values, form))
+			fmt.Fprintf(&b, "%s    %s: {%s: %s}\n", indent, yamlbind.Quoted(c.Operator), yamlbind.Quoted(c.Key),
+				oneOrList(c.Values, form))
 		}
 	}
 	return b.String()

@@ -85,7 +85,8 @@ func (r resource) FIFO() bool { return strings.HasSuffix(r.Name, ".fifo") }
 // CloudFormation prints a stack with the tables, buckets, queues, topics and buses of the configuration. If o.Runner is
 // policy.Consumer, the stack also has the lease table.
 func CloudFormation(w io.Writer, cfg *config.Config, o Options) error {
-	t, err := template.New("storage").Delims("<%", "%>").Funcs(template.FuncMap{"text": yamlbind.Quoted}).Parse(storageText)
+	functions := template.FuncMap{"text": yamlbind.Quoted}
+	t, err := template.New("storage").Delims("<%", "%>").Funcs(functions).Parse(storageText)
 	if err != nil {
 		return err
 	}
