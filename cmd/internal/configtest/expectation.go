@@ -77,14 +77,15 @@ func (x expectation) String() string {
 }
 
 // placeOf returns the section of a sink's output, and its place: the table, index or bucket that the sink may share
-// with others. The place is "" for a notify sink. If an archive sink names no bucket, the place is the name of the
-// sink. For a sink without comparable output, such as a Go sink, the section is nil.
+// with others. The place is "" for an aggregate and a notify sink, which are expected by their names alone. If an
+// archive sink names no bucket, the place is the name of the sink. For a sink without comparable output, such as a Go
+// sink, the section is nil.
 func placeOf(k config.Sink) (*section, string) {
 	switch {
 	case k.View != nil:
 		return rows, k.View.Table.Name
 	case k.Aggregate != nil:
-		return aggregates, k.Aggregate.Table.Name
+		return aggregates, ""
 	case k.Search != nil:
 		return documents, k.Search.Index.String()
 	case k.Archive != nil:
@@ -125,9 +126,7 @@ func (s *section) targets(cfg *config.Config) []string {
 			continue
 		}
 		add(k.Name)
-		if s != aggregates { // the rows of an aggregate's table belong to the section rows
-			add(place)
-		}
+		add(place)
 	}
 	if s == events {
 		for _, d := range cfg.Detectors {
