@@ -125,7 +125,8 @@ func (s *Sink) move(d *pipeline.Delivery, before, after documentLocation, routin
 	case before.index == after.index:
 		cause = Stay
 	}
-	addMutation(d, after.index, s.id(d.Change), routing, cause).Doc = doc
+	m := addMutation(d, after.index, s.id(d.Change), routing, cause)
+	m.Doc, m.mayReplaceExpired = doc, d.Change.Inserted() && s.o.NoTTLDeletes
 }
 
 // leaveCause returns the reason why a change removes a document from an index. movesOn means that another index gets

@@ -319,3 +319,36 @@ func TestTimeOfABackfill(t *testing.T) {
 		t.Errorf("a change of the stream has the second %d, want the one of its record", got)
 	}
 }
+
+// refusing refuses each document, and keeps what it was given.
+type refusing struct{ got *[]search.Mutation }
+
+func (r refusing) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
+	*r.got = append(*r.got, ms...)
+	results := make([]search.Result, len(ms))
+	for i := range ms {
+		if !ms[i].Tombstone {
+			results[i].Err = errors.New("it does not fit the mapping")
+		}
+	}
+	return results, nil
+}
+
+// If a filter drops TTL deletes, an insert may replace the document of an expired item. If the store refuses the new
+// document, a void tombstone takes the place of the old one.
+func TestRefusedInsert_RemovesAnExpiredDocument(t *testing.T) {
+	for _, dropped := range []bool{true, false} {
+		var got []search.Mutation
+		s := newSink(t, search.Options{Index: parse(t, "docs"), Store: refusing{&got}, NoTTLDeletes: dropped})
+		ds := []pipeline.Delivery{{Change: changeOf(t, "INSERT", "", "{}")}}
+		if err := s.Plan(&ds[0]); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(t.Context(), ds); err == nil {
+			t.Error("a refused document is no error")
+		}
+		if wrote := len(got) == 2 && got[1].Void; wrote != dropped {
+			t.Errorf("TTL deletes are dropped %t: the store got %d mutations", dropped, len(got))
+		}
+	}
+}

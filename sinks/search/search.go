@@ -223,12 +223,13 @@ func (s *Sink) apply(ctx context.Context, mutations []Mutation) ([]Result, error
 }
 
 // removeRefused replaces a stored document by a void tombstone if the store permanently refused the new document of the
-// item. A store refuses a document, for example, if it does not fit the mapping. The change fails nevertheless.
+// item. The stored document may be of an expired item whose TTL delete was dropped. A store refuses a document, for
+// example, if it does not fit the mapping. The change fails nevertheless.
 func (s *Sink) removeRefused(ctx context.Context, mutations []Mutation, results []Result) error {
 	var voids []Mutation
 	var refused []int // for each void, the index of the refused mutation
 	for i := range mutations {
-		mayReplace := mutations[i].Why == Stay || mutations[i].Why == Enter && s.o.NoTTLDeletes
+		mayReplace := mutations[i].Why == Stay || mutations[i].mayReplaceExpired
 		if !state.IsPermanent(results[i].Err) || !mayReplace {
 			continue
 		}

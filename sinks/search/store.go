@@ -58,6 +58,8 @@ type Mutation struct {
 
 	// changeErr is the error with which the change fails once the mutation is durable. It may be nil
 	changeErr error
+
+	mayReplaceExpired bool // the document of an expired item may be stored there, because its TTL delete was dropped
 }
 
 // Cause is the reason why a mutation is made. It is shown to people.
