@@ -68,7 +68,8 @@ func (s *Store) setVisibility(ctx context.Context, handles []handle, seconds int
 }
 
 // Remove deletes letters by ID, and blocks until they are deleted. It first receives letters that were not read yet.
-// The error is transient if another reader has meanwhile received one of the letters.
+// The error is transient if another reader has meanwhile received one of the letters. Then nothing is deleted, not even
+// the large bodies.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -84,9 +85,13 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 			return err
 		}
 		handles, allKnown = r.handlesOf(ids)
-		if !received { // the queue does not have the other letters
-			break
+		if received || allKnown {
+			continue
 		}
+		if isAlone, err := s.isOnlyReader(ctx, r); err != nil || !isAlone {
+			return cmp.Or(err, errReadElsewhere)
+		}
+		break // the queue does not have the other letters
 	}
 	if err := s.deleteMessages(ctx, r, handles); err != nil {
 		return err
@@ -97,6 +102,8 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	}
 	return nil
 }
+
+var errReadElsewhere = pipeline.Transient(errs.New("deadletter: another reader has letters that are to be removed"))
 
 // deleteMessages deletes messages, and notes in r which are deleted.
 func (s *Store) deleteMessages(ctx context.Context, r *reader, handles []handle) error {
