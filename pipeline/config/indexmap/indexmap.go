@@ -41,7 +41,7 @@ func Parse(file json.RawMessage) (settings, mappings map[string]any, err error) 
 	return settings, mappings, nil
 }
 
-// parseFile returns the settings and the mappings of a file that is not empty.
+// parseFile returns the settings and the mappings of a file that is not empty. Neither is nil: OpenSearch refuses null.
 func parseFile(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	v, err := Decode(file)
 	if err != nil {
@@ -64,11 +64,16 @@ func parseFile(file json.RawMessage) (settings, mappings map[string]any, err err
 	if settings, err = ObjectMember(object, "settings"); err != nil {
 		return nil, nil, err
 	}
-	mappings, err = ObjectMember(object, "mappings")
+	if mappings, err = ObjectMember(object, "mappings"); err != nil {
+		return nil, nil, err
+	}
+	if settings == nil {
+		settings = map[string]any{}
+	}
 	if mappings == nil {
 		mappings = map[string]any{}
 	}
-	return settings, mappings, err
+	return settings, mappings, nil
 }
 
 // CheckScaledFloat returns nil if the mapping may store the attribute at path, or a number inside it, as scaled_float.
