@@ -20,7 +20,8 @@ type Variable struct {
 }
 
 var (
-	variable = regexp.MustCompile(`(^|[^$])\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+	// variable matches ${NAME}, and $${, which is the text ${.
+	variable = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 
 	// login matches a URL that may have credentials: user:password@, or a query with a token.
 	login     = regexp.MustCompile(`://[^/]*@|://.*\?`)
@@ -84,7 +85,10 @@ func (e *environment) read(n *yaml.Node, isSecret bool) {
 // readText collects the variables of a text.
 func (e *environment) readText(text string, isSecret bool) {
 	for _, match := range variable.FindAllStringSubmatchIndex(text, -1) {
-		nameStart, nameEnd := match[4], match[5]
+		nameStart, nameEnd := match[2], match[3]
+		if nameStart < 0 { // $${
+			continue
+		}
 		v := e.variable(text[nameStart:nameEnd])
 		value, isSet := e.getenv(v.Name)
 		if isSet {

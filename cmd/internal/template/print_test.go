@@ -55,10 +55,10 @@ func TestEnvironmentOf(t *testing.T) {
 name: '${NAME:-x}'
 hmac_key: '${HMAC}'
 connections: {os: {opensearch: '${URL}', user: u, password: '${PASS:-}'}}
-sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
+sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}${NEXT}$$${NOT}'}}}
 `
 	got := template.ReadEnvironment([]byte(file), "shop", func(name string) (string, bool) {
-		v, ok := map[string]string{"NAME": "it's", "URL": "https://x", "HMAC": "secret", "NOT": "never"}[name]
+		v, ok := map[string]string{"NAME": "it's", "URL": "https://x", "HMAC": "secret", "NOT": "never", "NEXT": "n"}[name]
 		return v, ok
 	})
 	want := []template.Variable{
@@ -66,6 +66,7 @@ sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
 		{Name: "HMAC", Value: "ssm:/tablewake/shop/HMAC", Text: "ssm:/tablewake/shop/HMAC", Secret: true, ParameterName: "/tablewake/shop/HMAC"},
 		{Name: "URL", Value: "'https://x'", Text: "https://x"},
 		{Name: "PASS", Value: "ssm:/tablewake/shop/PASS", Text: "ssm:/tablewake/shop/PASS", Secret: true, ParameterName: "/tablewake/shop/PASS"},
+		{Name: "NEXT", Value: "'n'", Text: "n"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
