@@ -2,6 +2,7 @@ package aws_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
@@ -16,9 +17,16 @@ func TestQueue_Waiting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := func(w aws.Waiting) {
+	want := func(w aws.Waiting) { // the counts of a queue are right after a while
 		t.Helper()
-		if got, err := q.Waiting(t.Context()); err != nil || got != w {
+		var got aws.Waiting
+		for range 50 {
+			if got, err = q.Waiting(t.Context()); err != nil || got == w {
+				break
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		if err != nil || got != w {
 			t.Errorf("the queue has %+v, %v, want %+v", got, err, w)
 		}
 	}
