@@ -47,7 +47,7 @@ type run struct {
 	unfinished    int             // number of pages that were read and not finished
 	eof           bool            // reading and preparing have ended
 	noFilling     bool            // batches no longer wait to be full
-	closed        bool            // no call starts any more
+	closed        bool            // no batch and no pack starts any more; commits may
 	srcErr        error           // error of the source
 	fatal         error
 
@@ -139,7 +139,7 @@ func (r *run) do() error {
 	}
 
 	flushErr := r.flush()
-	r.step(func(time.Time) { r.closed = r.hardCtx.Err() != nil }) // so that no call starts after a hard stop
+	r.step(func(time.Time) { r.closed = r.hardCtx.Err() != nil }) // so that no batch and no pack starts after a hard stop
 	r.work.Wait()
 	r.step(func(time.Time) { r.close() })
 	close(stopClock)

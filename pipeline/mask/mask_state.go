@@ -87,7 +87,7 @@ func (s maskState) action(v item.Value) maskAction {
 		return hide
 	case v.Kind() == item.KindM || v.Kind() == item.KindL:
 		return goInside
-	case anyElements(s.allowed): // v is a set, or a member of one
+	case anyElements(s.allowed): // v is a set, a member of one, or another scalar
 		return show
 	case s.hidden || anyElements(s.sensitive):
 		return hide

@@ -76,7 +76,7 @@ func (d *Decoder) DecodeBroken(b []byte, index int) *RecordError {
 	if i == len(b) {
 		return e
 	}
-	if end := r.readRecordOrEnvelope(i); end >= 0 { // the record itself is valid: what follows it is not
+	if end := r.readRecordOrEnvelope(i); end >= 0 { // the record ends, and something else follows it
 		r.Fail(end, ddbjson.ErrTrailing)
 		r.forgetPrevious()
 	}

@@ -59,8 +59,8 @@ func (r *recordReader) isLocalEmptyMap(i int) bool {
 }
 
 // hasAttributes reports whether the value at i is an object with attributes, {NAME:{TAG:...}}. It returns false for an
-// attribute value, {TAG:...}. It returns true for null. It also returns true for an object with invalid grammar, so
-// that the reader reads it as a field of an export and reports the error with its path.
+// attribute value, {TAG:...}. It returns true for null. It also returns true if it cannot read the object, so that the
+// reader reads it as a field of an export and reports the error with its path.
 func (r *recordReader) hasAttributes(i int) bool {
 	switch r.Peek(i) {
 	case 'n':
@@ -71,7 +71,8 @@ func (r *recordReader) hasAttributes(i int) bool {
 	return false
 }
 
-// isAttributeValue reports whether the object at i is an attribute value. It returns false if the grammar is invalid.
+// isAttributeValue reports whether the object at i is an attribute value. It reads only as much as it needs to know. It
+// returns false if it cannot read that.
 func (r *recordReader) isAttributeValue(i int) bool {
 	i = r.SkipSpace(i + 1)
 	if r.Peek(i) != '"' {

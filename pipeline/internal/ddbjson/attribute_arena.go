@@ -97,7 +97,7 @@ func (a *attrArena) KeepBytes(key []byte) []byte {
 // the bytes is close to this number, ExpectedRecords predicts this number for the page, too.
 func (a *attrArena) ExpectedRecords() int {
 	predicted := a.page.mergedWith(a.past).expectedRecords(a.bytesLeft)
-	steady := a.steadyRecords - a.page.records // negative if this page has more records than the two before it
+	steady := a.steadyRecords - a.page.records // negative if this page has more records than were predicted, or none were
 	isClose := max(predicted-steady, steady-predicted) <= a.steadyRecords/8
 	if steady >= 0 && isClose {
 		return steady
