@@ -63,7 +63,7 @@ func (e *Error) Describe() (class, field string) {
 		return "clock", ""
 	}
 	kind, isKnown := KindOfCode(e.Code)
-	if isKnown || e.Err == nil { // only the code says what went wrong
+	if isKnown || e.Err == nil { // the code decides, or there is no cause
 		return kindClasses[kind], ""
 	}
 	if class := redact.ErrorClass(e.Err); e.Code == "" && class != "unknown" && class != "service" {
@@ -119,7 +119,7 @@ func CallError(ctx context.Context, op string, err error, hints map[Kind]string)
 	if IsClockSkewed(err) {
 		e.Hint = "the clock of this machine is not the server's: set it"
 	}
-	if ctx.Err() != nil { // the end of ctx is the cause
+	if ctx.Err() != nil { // the call may have failed because of that
 		e.Code, e.Err, kind = "", context.Cause(ctx), Transient
 	}
 	return mark(e, kind, RequestedWait(err))

@@ -131,8 +131,8 @@ func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 	attribute, isTopLevel := topLevelAttribute(e.Path)
 	if kind := c.cfg.Attributes[attribute]; isTopLevel && kind != item.Absent {
 		isSet := slices.Contains([]item.Kind{item.KindSS, item.KindNS, item.KindBS}, kind)
-		isOther := slices.Contains([]item.Kind{item.KindL, item.KindM, item.KindNULL}, kind) // a NULL has no elements
-		c.FailIf(!isSet && !isOther, path, hint, "%s is declared %s", e.Path, kind)
+		isOtherAllowed := slices.Contains([]item.Kind{item.KindL, item.KindM, item.KindNULL}, kind) // a NULL has no elements
+		c.FailIf(!isSet && !isOtherAllowed, path, hint, "%s is declared %s", e.Path, kind)
 		c.FailIf(isSet && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 		return
 	}

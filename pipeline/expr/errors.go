@@ -82,7 +82,7 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewrit
 	return syntaxError(src, at, text, names)
 }
 
-// syntaxError returns an Error for a syntax error whose text is CEL's.
+// syntaxError returns an Error with CEL's text, as for a syntax error.
 func syntaxError(src string, at common.Location, text string, names []variable) *Error {
 	text = expectation.ReplaceAllString(strings.TrimPrefix(text, "Syntax error: "), "")
 	hasOpenQuote := strings.Count(src, "'")%2 == 1 || strings.Count(src, `"`)%2 == 1

@@ -80,7 +80,7 @@ func tryLock(path string, mode Mode) (*Lock, error) {
 		if held {
 			return l, nil
 		}
-		// The file at path is another one now, which has to be locked instead.
+		// The file at path was removed or replaced: the new one has to be locked instead.
 		if err := errors.Join(err, l.Release()); err != nil {
 			return nil, err
 		}

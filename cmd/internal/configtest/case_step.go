@@ -162,7 +162,7 @@ func (s *step) setOperation(f *yamlbind.File, v *fileValue) {
 	f.FailIf(s.TTL && s.op != record.Remove, &s.TTL, "a TTL delete has `old` alone", "only a removal is made by TTL")
 }
 
-// checkOp checks `op` against the operation of the images. An insert can be a snapshot.
+// checkOp checks `op` against the operation of the images. An insert becomes a snapshot if `op` says so.
 func (s *step) checkOp(f *yamlbind.File) {
 	operations := []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 	switch {

@@ -186,7 +186,7 @@ type testRun struct {
 func (t *testRun) runFile(ctx context.Context, f *File) ([]*Result, error) {
 	cases := slices.DeleteFunc(slices.Clone(f.Cases), func(c *Case) bool { return !t.pattern.MatchString(c.Name) })
 	results := Run(ctx, t.cfg, cases, t.goCode)
-	if ctx.Err() != nil { // some results are nil
+	if ctx.Err() != nil { // some results may be nil
 		return nil, cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	}
 	for _, r := range results {

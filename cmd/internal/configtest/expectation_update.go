@@ -221,6 +221,6 @@ func (t fileText) addExpect(r *Result) (edit, error) {
 		}
 		b.WriteString(margin + "    " + scalarText(x.name) + ":" + x.contents.block(indent+4))
 	}
-	end := t.blockEnd(node.Line, indent-1) // the case ends where the next dash of the list begins
+	end := t.blockEnd(node.Line, indent-1) // the case ends at a line with less indentation
 	return edit{from: end, to: end, text: b.String()}, nil
 }

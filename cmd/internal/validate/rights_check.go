@@ -54,7 +54,7 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 }
 
 // simulateRights simulates the actions of a policy's statements, and notes the denials. It reports whether no denial is
-// a problem. It returns false if the caller may not simulate.
+// a problem. It returns false if a simulation fails.
 func (a *account) simulateRights(
 	ctx context.Context, client *iam.Client, principal, runner string, statements []policy.Statement,
 ) (haveRights bool) {

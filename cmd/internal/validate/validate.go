@@ -150,8 +150,8 @@ func (v *validation) writeJSON(w io.Writer) error {
 	return cli.WithExitCode(cli.ExitConfig, nil)
 }
 
-// writeText prints the validation for people. It returns the problems as an error. cfg is nil if the file could not be
-// parsed.
+// writeText prints the validation for people. It returns the problems as an error. cfg is nil if the file has problems
+// of its own.
 func (v *validation) writeText(s cli.Streams, cfg *config.Config, o *options) error {
 	for _, w := range v.Warnings {
 		fmt.Fprintf(s.Err, "%s%v\n", cli.Warning, w)
