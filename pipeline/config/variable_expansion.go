@@ -81,7 +81,7 @@ func expressionSource(parts []yamlbind.Part) (src, problem string) {
 		switch {
 		case !p.Env:
 			around = writeExpression(&b, p.Text, around)
-		case around.quote == 0:
+		case around.delimiter == "":
 			b.WriteString(`"` + escape.Replace(p.Text) + `"`)
 		case around.raw:
 			return "", "${...} stands within a raw string literal"
@@ -94,29 +94,31 @@ func expressionSource(parts []yamlbind.Part) (src, problem string) {
 
 // stringLiteral is the string literal around a position of an expression.
 type stringLiteral struct {
-	quote byte // 0 if there is none
-	raw   bool
+	delimiter string // one or three quotes; "" if there is no literal
+	raw       bool
 }
 
 // writeExpression writes one part of an expression's text. around is the string literal at the start of text.
 // writeExpression returns the string literal at the end of text.
 func writeExpression(b *strings.Builder, text string, around stringLiteral) stringLiteral {
-	for i := 0; i < len(text); i++ {
-		ch := text[i]
-		b.WriteByte(ch)
-		opensLiteral := around.quote == 0 && (ch == '"' || ch == '\'')
-		isEscape := around.quote != 0 && !around.raw && ch == '\\' && i+1 < len(text)
-		switch {
-		case opensLiteral:
+	for i := 0; i < len(text); {
+		n := 1 // number of bytes to write
+		isInside := around.delimiter != ""
+		switch ch := text[i]; {
+		case !isInside && (ch == '"' || ch == '\''):
+			if strings.HasPrefix(text[i:], strings.Repeat(text[i:i+1], 3)) {
+				n = 3
+			}
 			hasPrefixR := i > 0 && (text[i-1] == 'r' || text[i-1] == 'R')
-			isTriple := strings.HasPrefix(text[i+1:], string([]byte{ch, ch}))
-			around = stringLiteral{ch, hasPrefixR || isTriple}
-		case isEscape:
-			i++
-			b.WriteByte(text[i])
-		case ch == around.quote:
-			around.quote = 0
+			around = stringLiteral{text[i : i+n], hasPrefixR}
+		case isInside && !around.raw && ch == '\\':
+			n = min(2, len(text)-i) // an escape
+		case isInside && strings.HasPrefix(text[i:], around.delimiter):
+			n = len(around.delimiter)
+			around = stringLiteral{}
 		}
+		b.WriteString(text[i : i+n])
+		i += n
 	}
 	return around
 }

@@ -55,6 +55,11 @@ func TestEnvironmentIsText(t *testing.T) {
 		`'item.Brace == "$${BRACES}"'`:       false,
 		`'item.Brace != "$${BRACES}"'`:       true,
 		`'"${BRACES}".contains(item.Brace)'`: true,
+
+		`'item.Status == """${QUOTES}"""'`:                  true,
+		`'item.D == """a"b""" || item.Status == ${QUOTES}'`: true,
+		`'item.D + """ "${COUNT}" """ == "x \"7\" "'`:       true,
+		`'item.D == "" || item.Status == "${QUOTES}"'`:      true,
 	} {
 		cfg := parse(t, sink("search: {index: i, when: "+src+"}"))
 		if got, err := cfg.Sinks[0].WhenItem.Match(item); got != want || err != nil {
