@@ -42,7 +42,7 @@ func (r *run) move(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for id, mark := range marks { // no consumer adds letters to these marks: the sink is gone
+	for id, mark := range marks { // of the selected keys. No consumer adds letters to these marks: the sink is gone
 		if id.sink != r.Sink || staying[id.key] {
 			continue
 		}

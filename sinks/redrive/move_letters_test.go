@@ -140,6 +140,18 @@ func TestRun_MovesAClass(t *testing.T) {
 	}
 }
 
+// If only one key is moved, dead letters of other keys stay, and so do their marks.
+func TestRun_MovesAKey(t *testing.T) {
+	old := newWorld(t)
+	old.free.fail = func(*record.Change) error { return errBad }
+	old.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text), recordJSON("b", 3, text))
+	w := renamed(t, old)
+	w.redrive(t, func(o *redrive.Options) { o.Sink, o.To, o.Key = "free", "guarded", "a" })
+	if sorted(w.box.list()) != sorted("free:b2:write free:b3:quarantined") || w.marks.list() != "free:b" {
+		t.Errorf("left %s, marks %s", w.box.list(), w.marks.list())
+	}
+}
+
 // dying is a box whose first Remove fails, as if the process crashed.
 type dying struct {
 	*box
