@@ -76,7 +76,7 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
 	op := groupOp(d)
 	order := d.Change.Version.Compare(c.next.Version)
-	replacesVoid := c.next.Void && op.changeErr == nil
+	replacesVoid := c.next.Void && len(c.next.Shares) == 0 && op.changeErr == nil // shares are of a repair
 	switch {
 	case order < 0:
 		return outdated

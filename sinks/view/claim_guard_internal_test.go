@@ -62,15 +62,16 @@ func TestCompareWithGuard(t *testing.T) {
 			t.Errorf("guard %d with %q, claim 5 of %q, idle %t: got %d, want %d", c.known, c.had, c.asks, c.idle, got, c.want)
 		}
 	}
-	// A change of the same version replaces a void guard, unless no row can be made of the change this time either. A
-	// repair leaves void guards that have a row.
+	// A change of the same version replaces a void guard without a row, unless no row can be made of the change this time
+	// either. A
+	// repair may leave a void guard with a row, which has a newer state.
 	for _, c := range []struct {
 		had  state.Row
 		err  error
 		want guardOutcome
 	}{
 		{"", nil, guardChanges},
-		{"r", nil, guardChanges},
+		{"r", nil, durableWithRow},
 		{"", errs.New("no row"), durableWithoutRow},
 		{"r", errs.New("no row"), durableWithRow},
 	} {

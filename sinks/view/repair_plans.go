@@ -6,8 +6,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Repair returns the writes that correct the guard of the op's item, its claim and its row. The writes keep the version
-// of the guard g. If g is zero, they use the version of the op's claim.
+// If a repair keeps the version, only Void distinguishes the records before and after the repair: it is the opposite of
+// the former one. A change of the item may have been planned before the repair. Its write expects the former Void, so
+// it is lost, and the change is planned again. If the repaired record has a row or shares, a redelivery of the change
+// of that version leaves it as it is. If it has none, Void looks like that of a change without a row, and the
+// redelivery replaces it.
+
+// Repair returns the writes that correct the guard of the op's item, its claim and its row. The writes have the newer
+// of two versions: that of the guard g, and that of the op's claim. An item of the source table has no version of the
+// stream, so its claim is older than any guard; the last saved record of an item may be newer.
 //
 // strayRow is a row that has the item's attributes although g names another row; "" if there is none. The writes remove
 // the item's claim on strayRow. rows must have the claims on the row of g, on the row that the item requests, and on
@@ -17,13 +24,14 @@ func (o *ClaimOp) Repair(
 ) []state.ItemWrite {
 	repaired := *o
 	source := repaired.Claim.Source
-	if !g.Version.IsZero() {
+	keepsVersion := !g.Version.IsZero() && o.Claim.Version.Compare(g.Version) <= 0
+	if keepsVersion {
 		repaired.Claim.Version = g.Version
 	}
 
 	// KeepLast compares the times of changes. An item of the source table has no time, so take the time of the stored
 	// claim.
-	if claims := rows[repaired.Row]; claims != nil {
+	if claims := rows[repaired.Row]; claims != nil && (keepsVersion || repaired.Claim.Time.IsZero()) {
 		for _, c := range append([]state.Claim{claims.Owner}, claims.Waiting...) {
 			if c.Source == source {
 				repaired.Claim.Time = c.Time
@@ -32,7 +40,9 @@ func (o *ClaimOp) Repair(
 	}
 
 	write := repaired.applyClaim(g, rows, rule)
-	write.Guard.Void = flippedVoid(g.Version, g.Void)
+	if keepsVersion {
+		write.Guard.Void = !g.Void
+	}
 
 	// applyClaim has already handled the row of g and the row of the op. Only another row is stray.
 	isStray := strayRow != "" && strayRow != g.Row && strayRow != o.Row
@@ -46,16 +56,17 @@ func (o *ClaimOp) Repair(
 }
 
 // RepairContribution returns the write that sets the shares of an item's contribution, and changes its groups by the
-// difference. stored is the contribution that was read. The write keeps the version of stored; if stored is zero, it
-// uses version. If the contribution has changed since it was read, the write is lost.
+// difference. stored is the contribution that was read. The write has the newer one of the version of stored and of
+// version. If the contribution has changed since it was read, the write is lost.
 func (a *Aggregate) RepairContribution(
 	source item.Key, stored state.Contribution, shares []state.Share, version record.Version,
 ) (state.GroupWrite, error) {
-	if !stored.Version.IsZero() {
+	keepsVersion := !stored.Version.IsZero() && version.Compare(stored.Version) <= 0
+	if keepsVersion {
 		version = stored.Version
 	}
 	next := state.Contribution{Version: version, Since: countsSince(stored, version, shares), Shares: shares,
-		Void: flippedVoid(stored.Version, stored.Void)}
+		Void: keepsVersion && !stored.Void}
 
 	c := itemChanges{key: source, stored: stored, next: next, changes: []contributionChange{{from: stored, to: next}}}
 	b := deltaBuilder{deltas: a.newDeltas()}
@@ -67,11 +78,3 @@ func (a *Aggregate) RepairContribution(
 	w.CompareShares = true
 	return state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: b.groupChanges()}, nil
 }
-
-// flippedVoid returns the Void of the guard or contribution that a repair writes. version and void are those of the
-// stored record. The result is the opposite of void; if nothing is stored, the result is false.
-//
-// A repair keeps the version, so only Void distinguishes the records before and after the repair. A change of the item
-// may have been planned before the repair. Its write expects the former Void, so it is lost, and the change is planned
-// again. If the new Void is true, redelivery of the change with that version may replace the record.
-func flippedVoid(version record.Version, void bool) bool { return !version.IsZero() && !void }
