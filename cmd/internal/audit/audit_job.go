@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
@@ -17,11 +18,14 @@ import (
 // JobOptions configure a [Job]. Numbers and times have the same bounds as the flags of `audit`.
 type JobOptions struct {
 	target.Flags
+	Input          records.Input // --stream-arn, for Records
 	Config         *config.Config
 	Stores         *target.Stores
 	Streams        cli.Streams // Err receives the progress; Extensions has the Go code of filters
 	Sinks          []string    // names of the sinks. Default: all that keep state
 	Records        []string    // saved records and archives to compare with. Default: the source table
+	Export         string      // a full export to compare with, before Records; "": none
+	Keys           []string    // names of the table's key attributes, for Export
 	WritersRunning bool        // consumers or a function may write to the sinks meanwhile
 	DryRun         bool        // repairs write nothing
 
@@ -37,8 +41,8 @@ type JobOptions struct {
 // Job makes audits and repairs for other commands.
 type Job struct {
 	job
-	table      *run.Table  // nil: the items are those of the records
-	records    run.Options // Items and Lookup of the records
+	table      *run.Table  // nil: the items are those of the records and the export
+	records    run.Options // Items and Lookup of the records and the export
 	onProgress func(done, total int64)
 }
 
@@ -46,10 +50,12 @@ type Job struct {
 // stores.
 func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 	flags := &options{
-		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: o.Segments, parts: o.Parts, rounds: o.Rounds,
-		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
+		Input: o.Input, Flags: o.Flags, export: o.Export, tableKeys: o.Keys, sinks: o.Sinks, dryRun: o.DryRun,
+		segments: o.Segments, parts: o.Parts, rounds: o.Rounds, rcu: o.RCU,
+		maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
 	}
-	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: len(o.Records) == 0,
+	readsTable := len(o.Records) == 0 && o.Export == ""
+	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: readsTable,
 		running: o.WritersRunning, budget: run.NewBudget(o.RCU), onOutcome: o.OnOutcome}}
 	var err error
 	j.sinks, err = audit.Open(ctx, o.Config, o.Stores, audit.Options{

@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/records"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -158,7 +159,11 @@ func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) e
 	if len(paths) == 0 {
 		return nil
 	}
-	if err := records.CheckArchives(&j.o.Flags, j.cfg, nil, paths); err != nil {
+	births, err := j.birthsOfSources(ctx)
+	if err != nil {
+		return err
+	}
+	if err := records.CheckArchives(&j.o.Flags, j.cfg, births, paths); err != nil {
 		return err
 	}
 	source := j.o.Source(j.cfg, j.streams, paths)
@@ -171,6 +176,9 @@ func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) e
 		if err := records.CheckTables(page, j.cfg.Source.Tables); err != nil {
 			return err
 		}
+		if err := j.o.CheckItemKeys(records.KeyNames(page)); err != nil {
+			return err
+		}
 		return do(page)
 	}
 	err = errors.Join(j.readPages(ctx, src, addOfSource), src.Close())
@@ -180,12 +188,26 @@ func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) e
 	return err
 }
 
+// birthsOfSources returns the births by which [records.CheckArchives] judges archives. An archive that began late is a
+// source beside an export, which has the items from before.
+func (j *job) birthsOfSources(ctx context.Context) ([]state.Birth, error) {
+	store, err := j.stores.State(ctx, j.cfg)
+	if err != nil || store == nil {
+		return nil, err
+	}
+	births, err := stream.Collect(store.Births(ctx))
+	return slices.DeleteFunc(births, func(b state.Birth) bool { return j.o.export != "" && sinks.BeganLate(b) }), err
+}
+
 // readExport calls do with the decoded pages of the export of --export. hasRecords means that saved records come after
 // the export.
 func (j *job) readExport(ctx context.Context, hasRecords bool, do func(*record.Page) error) error {
 	if len(j.o.tableKeys) == 0 {
 		return cli.Usagef(
 			"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
+	}
+	if err := j.o.CheckItemKeys(j.o.tableKeys); err != nil {
+		return err
 	}
 	decoder := run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys)
 	snap, err := j.openExport(ctx, j.o.export, decoder, fullExport)

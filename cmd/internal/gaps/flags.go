@@ -1,6 +1,7 @@
 package gaps
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/backfill"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/audit"
@@ -16,7 +18,7 @@ import (
 
 // options are the flags of `gaps`.
 type options struct {
-	config string
+	input records.Input
 	target.Flags
 	function        backfill.FunctionFlags
 	repair          bool
@@ -25,6 +27,7 @@ type options struct {
 	bucket, prefix  string
 	audit           bool
 	records         []string // with --audit: the records that the --local folder was made from
+	keys            []string // with --audit and --export: names of the table's key attributes
 	dryRun          bool
 	sinks           []string
 	shards          []string
@@ -66,8 +69,8 @@ A repair is refused while reading is stopped at the gap, while dead letters of t
 still write what it read before the gap. On Lambda, name the on-failure queue with --queue: it must be empty.
 
 With --local, no consumer may use the folder. The items are read from the table. For sinks that may miss changes, --audit
-takes the last state of each item from RECORDS instead, if they are named: saved records and archives. Name everything that
-was written into the folder.`,
+takes the last state of each item from RECORDS instead, if they are named: saved records and archives, and the full export of
+--export. Name everything that was written into the folder.`,
 		Example: `  tablewake gaps -c tablewake.yaml --live
   tablewake gaps -c tablewake.yaml --live --repair --start-export --bucket shop-exports
   tablewake gaps -c tablewake.yaml --live --repair --audit --dry-run
@@ -79,7 +82,7 @@ was written into the folder.`,
 			return o.run(c.Context(), s)
 		},
 	}
-	cli.AddConfig(c, &o.config)
+	o.input.Add(c)
 	o.Add(c, "the folder that a consumer worked on")
 	o.addRepair(c)
 	cli.AddFormat(c, &o.format)
@@ -91,7 +94,9 @@ func (o *options) addRepair(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.repair, "repair", false, "repair the sinks after the gaps")
 	f.StringArrayVar(&o.exports, "export", nil,
-		"an incremental export: a folder or s3://BUCKET/PREFIX; several times for several exports")
+		"an incremental export: a folder or s3://BUCKET/PREFIX; several times for several exports. With --local and --audit: one full export, beside RECORDS")
+	f.StringSliceVar(&o.keys, "keys", nil,
+		"with --local, --audit and --export: names of the table's key attributes, partition key first")
 	f.BoolVar(&o.startExport, "start-export", false, "ask DynamoDB for the exports into --bucket, and wait for them")
 	f.StringVar(&o.bucket, "bucket", "", "bucket for --start-export")
 	f.StringVar(&o.prefix, "prefix", "", "prefix in --bucket")
@@ -118,7 +123,8 @@ func (o *options) addRepair(c *cobra.Command) {
 }
 
 func (o *options) checkFlags() error {
-	comparisons := cli.CountTrue(len(o.exports) > 0, o.startExport, o.audit)
+	readsFullExport := o.Local != "" && o.audit && len(o.exports) == 1
+	comparisons := cli.CountTrue(len(o.exports) > 0 && !readsFullExport, o.startExport, o.audit)
 	selects := len(o.sinks) > 0 || len(o.shards) > 0
 	namesQueue := o.queue != "" || o.noQueue
 	hasRepairFlags := comparisons > 0 || o.dryRun || selects || namesQueue
@@ -128,6 +134,12 @@ func (o *options) checkFlags() error {
 			"--export, --start-export, --audit, --dry-run, --sink, --shard, --queue and --no-queue go with --repair")
 	case o.repair && comparisons != 1:
 		return cli.Usagef("--repair needs one of --export, --start-export and --audit: what the sinks are compared with")
+	case o.isSaved() && len(o.sinks) > 0:
+		return cli.Usagef("--sink does not go with saved records: the other sinks show whether these are enough")
+	case readsFullExport && len(o.keys) == 0:
+		return cli.Usagef("name the key attributes of the table with --keys PK,SK: an export does not name them")
+	case len(o.keys) > 0 && !readsFullExport:
+		return cli.Usagef("--keys goes with --local, --audit and one --export")
 	case len(o.records) > 0 && (!o.audit || o.Live):
 		return cli.Usagef("%s: records go with --local, --repair and --audit: they are what the sinks are compared with", o.records[0])
 	case o.startExport != (o.bucket != ""):
@@ -144,13 +156,18 @@ func (o *options) checkFlags() error {
 	return o.function.Check()
 }
 
+// isSaved reports whether the sinks are compared with saved records or a full export, and not with the table.
+func (o *options) isSaved() bool {
+	return o.Local != "" && o.audit && len(o.records)+len(o.exports) > 0
+}
+
 // loadConfig loads the file, and checks the flags with it.
 func (o *options) loadConfig() (*config.Config, error) {
-	cfg, err := o.LoadConfig(o.config)
+	cfg, err := o.input.Load()
 	if err != nil {
 		return nil, err
 	}
-	if err := o.checkFlags(); err != nil {
+	if err := errors.Join(o.Check(), o.checkFlags()); err != nil {
 		return nil, err
 	}
 	hasLeaseFile := cfg.Leases != nil && cfg.Leases.File != ""

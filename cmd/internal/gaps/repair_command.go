@@ -20,7 +20,7 @@ func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error)
 		return nil, nil
 	}
 	openGaps := selectOpenGaps(noted.gaps, c.shards)
-	if len(c.records) > 0 {
+	if c.isSaved() {
 		openGaps = nil // saved records do not have the lost ones
 	}
 	leftOut, err := c.selectLeftOut(noted.leftOut, openGaps)
@@ -93,6 +93,9 @@ func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result,
 	defer func() { err = errors.Join(err, job.Close()) }()
 
 	exports := c.exports
+	if c.isSaved() {
+		exports = nil // the job has the full export
+	}
 	if c.startExport {
 		if exports, selected.gaps, err = c.requestExports(ctx, job.Table().ARN, selected.gaps); err != nil {
 			return Result{}, err
@@ -122,7 +125,12 @@ func (c *command) requestExports(
 
 func (c *command) newAuditJob(ctx context.Context) (*auditor.Job, error) {
 	locksLeaseFile := c.leaseFile != "" && !c.dryRun // so that no consumer can run
+	fullExport := ""
+	if c.isSaved() && len(c.exports) > 0 {
+		fullExport = c.exports[0]
+	}
 	return auditor.NewJob(ctx, auditor.JobOptions{
+		Input: c.input, Export: fullExport, Keys: c.keys,
 		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Records: c.records,
 		WritersRunning: c.Live && !locksLeaseFile, DryRun: c.dryRun,
 		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu,

@@ -208,14 +208,21 @@ func (r *Reporting) report(p *record.Page) error {
 		return foreignError(foreign, r.Tables)
 	}
 	r.foreignTable = cmp.Or(foreign, r.foreignTable)
-	if r.NoteKeys == nil || foreign != "" || len(p.Changes) == 0 {
+	names := KeyNames(p)
+	if r.NoteKeys == nil || foreign != "" || names == nil {
 		return nil
 	}
-	var names []string
-	for name := range p.Changes[0].Keys.All() {
-		names = append(names, name)
-	}
 	return r.NoteKeys(names)
+}
+
+// KeyNames returns the names of the key attributes of a page's first change; nil if the page has no change.
+func KeyNames(p *record.Page) (names []string) {
+	if len(p.Changes) > 0 {
+		for name := range p.Changes[0].Keys.All() {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // ErrorText formats the error of a record with the file and line of the record.

@@ -149,7 +149,7 @@ func (f *Flags) NoteItemKeys(names []string) error {
 // compareItemKeys compares the names of key attributes with those in the owner file. The owner is zero if there is no
 // folder or no such file.
 func (f *Flags) compareItemKeys(names []string) (owner, error) {
-	if f.Live {
+	if f.Live || len(names) == 0 {
 		return owner{}, nil
 	}
 	o, err := ReadOwner(f.Local)
