@@ -172,15 +172,9 @@ func (r *birthRecords) adoptSettings(
 	}
 	a = r.newAdoption(f, e.changeText())
 	a.next, a.settings = f.birth, true
-	isIndexTemplate := s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")
+	a.Refused = settingsRefusal(s, f, e)
 	switch {
-	case f.movedFrom != "" && !isIndexTemplate:
-		a.Refused = "what it wrote is in another place, " + targetText(f.movedFrom) +
-			", and would stay there. Take the setting back, or give the sink another name, and fill that"
-	case changesForm(e):
-		a.Refused = "what it wrote has another form under the former settings, and neither later changes nor a repair can continue it. Take the setting back, or give the sink another name and another place, and fill it"
-	case slices.ContainsFunc(e.Settings, comparesVersions):
-		a.Refused = "the setting decides which of two changes is newer, and cannot change while there is output. Take the setting back, or give the sink another name and another place, and fill it"
+	case a.Refused != "":
 	case s.Archive != nil && isRestricted(e.Old):
 		a.Accepting = "what was written stays as it is; new changes are written under the new settings. No sink can be filled from the archive, since the former settings left out changes or masked values"
 	case s.Archive != nil || s.Notify != nil:
@@ -193,6 +187,34 @@ func (r *birthRecords) adoptSettings(
 		a.Inspection, err = f.out.Inspect(ctx, false)
 	}
 	return a, err
+}
+
+// settingsRefusal returns why an output cannot continue under the settings of the file, and what to do; "" if it can.
+func settingsRefusal(s config.Sink, f foundOutput, e *ChangedError) string {
+	const elsewhere = "Take the setting back, or give the sink another name and another place, and fill it"
+	isIndexTemplate := s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")
+	switch {
+	case f.movedFrom != "" && !isIndexTemplate:
+		return "what it wrote is in another place, " + targetText(f.movedFrom) +
+			", and would stay there. Take the setting back, or give the sink another name, and fill that"
+	case changesForm(e):
+		return "what it wrote has another form under the former settings, and neither later changes nor a repair can continue it. " +
+			elsewhere
+	case movesLatest(e):
+		return "with on_collision: last, no repair knows which item has a row that moves. " + elsewhere
+	case slices.ContainsFunc(e.Settings, comparesVersions):
+		return "the setting decides which of two changes is newer, and cannot change while there is output. " + elsewhere
+	}
+	return ""
+}
+
+// movesLatest reports whether rows move of a view with on_collision: last, in which several items may claim a row.
+func movesLatest(e *ChangedError) bool {
+	moves := func(setting string) bool {
+		return strings.HasPrefix(setting, "view.key") || setting == "view.when" || strings.HasPrefix(setting, "entities.")
+	}
+	isLatest := e.Old["view.on_collision"] == "last" && e.Old["view.guards"] != "rows"
+	return isLatest && slices.ContainsFunc(e.Settings, moves)
 }
 
 // outputBirths returns the births of the entries in the output, sorted.

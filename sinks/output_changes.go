@@ -29,6 +29,7 @@ type OutputChange struct {
 	// TakesSettings means that the sink is changed and its output is empty. So the sink takes the new settings at its
 	// next start
 	TakesSettings bool
+	CanAdopt      bool // for a changed sink: [Accept] can accept the settings
 
 	// LeftThere is set for an added or waiting sink. It names the sinks that are not in the file any more and whose
 	// rows or documents are still in the target. Writes to the keys of such rows are refused.
@@ -168,6 +169,7 @@ func (c *OutputChange) setChanged(
 	for _, name := range changed.Settings {
 		c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
 	}
+	c.CanAdopt = settingsRefusal(s, f, changed) == ""
 	needsBackfill := needsRefill(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
 	c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
 	c.WaitsForBackfill = c.TakesSettings && needsBackfill

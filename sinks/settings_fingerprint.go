@@ -189,7 +189,7 @@ func checkGeneration(stored int) error {
 // takeSettings lets an output take the changed settings of the file if the output is empty. Otherwise it returns
 // o.changed as the error. needsBackfill means that the former settings may have left out changes that the output needs.
 func (a *assembly) takeSettings(ctx context.Context, o *opened, store any) (needsBackfill bool, err error) {
-	if a.births != nil {
+	if a.births != nil && settingsRefusal(o.spec, o.foundOutput, o.changed) == "" {
 		o.changed.adopt = strings.Join(strings.Fields("tablewake adopt "+a.flags+" --sink "+o.spec.Name), " ")
 	}
 	taken, err := takesSettings(ctx, a.cfg, o.spec, store, o.foundOutput, o.changed.Settings)

@@ -60,8 +60,11 @@ func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command strin
 	case c.TakesSettings:
 		return "it holds nothing, and takes the settings at its next start: redrive its dead letters then",
 			"tablewake redrive" + ofSink
+	case c.Kind == sinks.Changed && !c.CanAdopt:
+		return "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills", ""
 	case c.Kind == sinks.Changed:
-		return "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or accept it, and what was written stays as it is until an audit and its repair fix it: `tablewake audit" + ofSink + "`, then the same with --repair and its report",
+		return "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or accept it, and what was written stays as it is until a repair fixes it: `" +
+				target.AuditRepairCommand(flags) + "`",
 			"tablewake adopt" + ofSink
 	case c.Kind == sinks.Added && c.WaitsForBackfill:
 		return "it waits from its first start on, and writes nothing until a backfill fills it", backfill
