@@ -219,7 +219,7 @@ func (s *Sink) Concurrency() int {
 // KeepsKeyOrder returns true: no change overwrites a newer change.
 func (s *Sink) KeepsKeyOrder() bool { return true }
 
-// IgnoresEvents returns true.
+// IgnoresEvents returns true, because archived changes have no detected events.
 func (s *Sink) IgnoresEvents() bool { return true }
 
 // Guarded returns true: versions order an item's changes.

@@ -2,12 +2,12 @@ package search
 
 import "sync"
 
-// mutations is a pool of the slices that Write passes to the store.
-type mutations struct{ pool sync.Pool }
+// mutationPool is a pool of the slices that Write passes to the store.
+type mutationPool struct{ pool sync.Pool }
 
 // get returns an empty slice with capacity n.
-func (m *mutations) get(n int) []Mutation {
-	if slice, ok := m.pool.Get().(*[]Mutation); ok && cap(*slice) >= n {
+func (p *mutationPool) get(n int) []Mutation {
+	if slice, ok := p.pool.Get().(*[]Mutation); ok && cap(*slice) >= n {
 		return *slice
 	}
 	return make([]Mutation, 0, n)
@@ -17,11 +17,11 @@ func (m *mutations) get(n int) []Mutation {
 const maxPooled = 4096
 
 // put returns a slice to the pool, after the store has used it.
-func (m *mutations) put(slice []Mutation) {
+func (p *mutationPool) put(slice []Mutation) {
 	if cap(slice) > maxPooled {
 		return
 	}
 	clear(slice)
 	slice = slice[:0]
-	m.pool.Put(&slice)
+	p.pool.Put(&slice)
 }

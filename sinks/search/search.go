@@ -8,8 +8,8 @@
 // change had been delivered once, in order.
 //
 // If no document can be made of an image, or the store refuses the document permanently, a void tombstone replaces the
-// item's document. After an operator corrects the settings, a redrive of the same change replaces the void tombstone.
-// This works because a mutation that is not void replaces a void tombstone of its own version.
+// item's document. A void tombstone gives way to a mutation of the same version that is not void. So a redrive of the
+// change puts the document, after an operator has corrected the settings.
 //
 // With Options.ForEach an item has a document for each element of a list, a set or a map. See element_documents.go.
 //
@@ -69,7 +69,7 @@ type Options struct {
 	// names of indexes, routings and ids. Default: nothing is hidden
 	Mask *mask.Mask
 
-	Retention state.Retention // refuses changes older than the memory of Store. Default: refuses nothing
+	Retention state.Retention // refuses a change if Store may have forgotten a newer one. Default: refuses nothing
 
 	// NoTTLDeletes means that a filter drops TTL deletes before the sink. The sink then does not see that an item
 	// expired. So the index may still have the document of an expired item when an item with the same key is inserted.
@@ -83,11 +83,11 @@ type Sink struct {
 	o            Options
 	fixedIndex   string                 // name of the index if it is the same for all items; else ""
 	checkedNames template.Recent        // names of indexes that CheckIndex accepted
-	when         pipeline.ItemCondition // nil matches every item; then whenElement alone selects
+	when         pipeline.ItemCondition // nil matches every item
 	elementPath  []string               // the names of o.ForEach.Path
 
 	unlimitedForEach elements.Spec             // o.ForEach without a maximum
-	whenElement      pipeline.ElementCondition // nil matches every element
+	whenElement      pipeline.ElementCondition // nil matches every element. At most one of when and whenElement is set
 	fields           *field
 	copiesItem       bool // documents have all attributes unchanged
 	// draftPool has buffers (*[]byte) for documents whose length is not known yet
@@ -95,7 +95,7 @@ type Sink struct {
 	hasher       *hasher    // nil if nothing is hashed
 	documentMask *mask.Mask // o.Mask without the attributes that are hashed
 	routingKeys  []string   // key attributes that o.Routing reads
-	mutations    mutations
+	mutationPool mutationPool
 }
 
 var (
@@ -137,7 +137,7 @@ func New(o Options) (*Sink, error) {
 	}
 
 	s := &Sink{o: o, when: o.When, fields: fields, documentMask: mask, routingKeys: routed}
-	// The only attribute with settings is the reserved one, which is excluded.
+	// inner always has the reserved attribute. If it has only that one, no attribute of a document has settings.
 	s.copiesItem = fields.include && len(fields.inner) == 1 && len(fields.renamed) == 0
 	if err := s.checkForEach(); err != nil {
 		return nil, fmt.Errorf("search: ForEach: %w", err)
@@ -170,7 +170,7 @@ func (s *Sink) indexDependsOnItem() bool { return len(s.o.Index.Paths()) > 0 }
 // KeepsKeyOrder returns true: the store orders mutations by their versions.
 func (s *Sink) KeepsKeyOrder() bool { return true }
 
-// IgnoresEvents returns true.
+// IgnoresEvents returns true, because documents do not depend on detected events.
 func (s *Sink) IgnoresEvents() bool { return true }
 
 // Guarded returns true: the store refuses older versions.
@@ -182,20 +182,18 @@ func (s *Sink) Write(ctx context.Context, deliveries []pipeline.Delivery) error 
 	var failed pipeline.BatchError
 	s.o.Retention.Refuse(deliveries, &failed)
 
-	mutations := s.mutations.get(len(deliveries))
+	mutations := s.mutationPool.get(len(deliveries))
 	for i := range deliveries {
-		for _, op := range deliveries[i].Ops {
-			if m, ok := op.(*Mutation); ok {
-				mutations = append(mutations, *m)
-				mutations[len(mutations)-1].Birth = s.o.Birth
-			}
+		for _, op := range deliveries[i].Ops { // Plan adds mutations only
+			mutations = append(mutations, *op.(*Mutation))
+			mutations[len(mutations)-1].Birth = s.o.Birth
 		}
 	}
 	results, err := s.apply(ctx, mutations)
 	if err == nil {
 		err = s.removeRefused(ctx, mutations, results)
 	}
-	s.mutations.put(mutations)
+	s.mutationPool.put(mutations)
 	if err != nil {
 		return err
 	}
@@ -222,15 +220,13 @@ func (s *Sink) apply(ctx context.Context, mutations []Mutation) ([]Result, error
 	return results, err
 }
 
-// removeRefused replaces a stored document by a void tombstone if the store permanently refused the new document of the
-// item. The stored document may be of an expired item whose TTL delete was dropped. A store refuses a document, for
-// example, if it does not fit the mapping. The change fails nevertheless.
+// removeRefused puts a void tombstone in place of a stored document if the store permanently refused the document that
+// should replace it, for example because that one does not fit the mapping. The change fails nevertheless.
 func (s *Sink) removeRefused(ctx context.Context, mutations []Mutation, results []Result) error {
 	var voids []Mutation
 	var refused []int // for each void, the index of the refused mutation
 	for i := range mutations {
-		mayReplace := mutations[i].Why == Stay || mutations[i].mayReplaceExpired
-		if !state.IsPermanent(results[i].Err) || !mayReplace {
+		if !state.IsPermanent(results[i].Err) || !mutations[i].mayReplaceDocument() {
 			continue
 		}
 		void := mutations[i]
@@ -245,12 +241,17 @@ func (s *Sink) removeRefused(ctx context.Context, mutations []Mutation, results 
 
 	voidResults, err := s.apply(ctx, voids)
 	for n := range voidResults {
+		// If the void is refused permanently too, the change keeps the error of its own mutation.
 		if err := voidResults[n].Err; err != nil && !state.IsPermanent(err) {
 			results[refused[n]].Err = err // the change is retried, and its tombstone with it
 		}
 	}
 	return err
 }
+
+// mayReplaceDocument reports whether a document may be stored where m writes: the document of the item's old image, or
+// of an expired item with the same key.
+func (m *Mutation) mayReplaceDocument() bool { return m.Why == Stay || m.mayReplaceExpired }
 
 // merge returns the outcome of a change from the results of its mutations. It returns an error if one mutation failed.
 // Otherwise the outcome is Written if one mutation was written, else Coalesced if one was coalesced, else Superseded.
