@@ -41,7 +41,7 @@ func (t *Table) encode() ([]byte, error) {
 	var b writer
 	b.Grow(t.fileBytes + t.fileBytes/8)
 	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": ", Format)
-	b.writeValue(t.pipeline)
+	b.writeValue(t.pipelineName)
 	if len(s.BegunStreams) > 0 {
 		b.WriteString(",\n\"begun\": ")
 		b.writeValue(s.BegunStreams)

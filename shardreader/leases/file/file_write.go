@@ -63,7 +63,7 @@ func (t *Table) waitDurable(ctx context.Context, n int64) error {
 func (t *Table) isDurable(n int64) (durable bool, last fileWrite) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.savedCount >= n, t.last
+	return t.savedCount >= n, t.lastWrite
 }
 
 func (t *Table) isClosed() bool {
@@ -75,7 +75,7 @@ func (t *Table) isClosed() bool {
 // writeFile writes the file with all changes so far. No other write is in flight.
 func (t *Table) writeFile() error {
 	t.mu.Lock()
-	w := fileWrite{number: t.last.number + 1, changeCount: t.changeCount}
+	w := fileWrite{number: t.lastWrite.number + 1, changeCount: t.changeCount}
 	start := time.Now()
 	content, err := t.encode()
 	t.mu.Unlock()
@@ -95,7 +95,7 @@ func (t *Table) writeFile() error {
 	default:
 		t.savedCount = w.changeCount
 	}
-	t.last = w
+	t.lastWrite = w
 	return w.err
 }
 

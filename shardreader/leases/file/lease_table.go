@@ -19,20 +19,20 @@ const heartbeatWriteInterval = 10 * time.Second
 
 // Table is a lease table in a file. It is safe for concurrent use, and starts no goroutines.
 type Table struct {
-	path        string
-	pipeline    string
-	replaceFile func(path string, content []byte) error
-	lock        *filelock.Lock
-	writing     chan struct{}  // full while a write is in flight; capacity 1
-	rows        *leases.Memory // changed only under mu, with changeCount and lines
+	path         string
+	pipelineName string
+	replaceFile  func(path string, content []byte) error
+	lock         *filelock.Lock
+	writing      chan struct{}  // full while a write is in flight; capacity 1
+	rows         *leases.Memory // changes hold mu, so that lines and changeCount stay in step with rows
 
 	mu          sync.Mutex
 	gaps        []state.NotedGap // sorted by stream, shard and After
-	lines       lineCache
-	fileBytes   int       // bytes of the last written content
-	changeCount int64     // number of changes so far
-	savedCount  int64     // number of changes on disk
-	last        fileWrite // the last write that ended
+	lines       lineCache        // the encoded leases
+	fileBytes   int              // bytes of the last written content
+	changeCount int64            // number of changes so far
+	savedCount  int64            // number of changes on disk
+	lastWrite   fileWrite        // the last write that ended
 	closed      bool
 }
 
@@ -41,7 +41,7 @@ var _ leases.Table = (*Table)(nil)
 // Open opens the file at path and locks it against other processes. If the file is missing, the first write creates it
 // and its folder. Open clears the owners of all leases, because their process has ended. If another process uses the
 // file, another pipeline wrote it, or it is damaged, the error says what to do.
-func Open(path, pipeline string) (*Table, error) {
+func Open(path, pipelineName string) (*Table, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Open(path, pipeline string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := openLocked(path, pipeline)
+	t, err := openLocked(path, pipelineName)
 	if err != nil {
 		return nil, errors.Join(err, l.Release())
 	}
@@ -58,28 +58,29 @@ func Open(path, pipeline string) (*Table, error) {
 	return t, nil
 }
 
-func openLocked(path, name string) (*Table, error) {
+// openLocked is Open for a file that is locked. The result has no lock.
+func openLocked(path, pipelineName string) (*Table, error) {
 	c, err := load(path)
 	if err != nil {
 		return nil, err
 	}
-	if c.pipeline != "" && c.pipeline != name {
+	if c.pipeline != "" && c.pipeline != pipelineName {
 		return nil, errs.Errorf("%s holds the leases of the pipeline %s, not of %s: give leases.file another name",
-			redact.Safe(path), redact.Safe(c.pipeline), redact.Safe(name))
+			redact.Safe(path), redact.Safe(c.pipeline), redact.Safe(pipelineName))
 	}
 	for i := range c.snapshot.Leases {
 		l := &c.snapshot.Leases[i]
 		if l.Owner != "" {
 			l.Owner, l.RequestedBy = "", ""
-			l.Counter++
+			l.Counter++ // it rises with every change of Owner
 		}
 	}
-	c.snapshot.Members = nil
+	c.snapshot.Members = nil // their process has ended too
 	t := &Table{
-		path: path, pipeline: name, replaceFile: replace, writing: make(chan struct{}, 1), rows: leases.NewMemory(c.snapshot),
-		gaps: c.gaps, lines: newLines(),
+		path: path, pipelineName: pipelineName, replaceFile: replace, writing: make(chan struct{}, 1),
+		rows: leases.NewMemory(c.snapshot), gaps: c.gaps, lines: newLines(),
 	}
-	for _, l := range c.snapshot.Leases {
+	for _, l := range c.snapshot.Leases { // the cache has no lines yet
 		t.lines.markOutdated(l.Shard)
 	}
 	return t, nil
@@ -132,7 +133,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
-	mustWrite := time.Since(t.last.ended) >= heartbeatWriteInterval
+	mustWrite := time.Since(t.lastWrite.ended) >= heartbeatWriteInterval
 	t.mu.Unlock()
 	storeHeartbeat := func() error { return t.rows.Heartbeat(ctx, m) }
 	if mustWrite {
@@ -152,16 +153,13 @@ func (t *Table) MarkBegun(ctx context.Context, stream string) error {
 	return t.changeDurably(ctx, func() error { return t.rows.MarkBegun(ctx, stream) })
 }
 
-// ReserveCall implements [leases.Table].
+// ReserveCall implements [leases.Table]. The count is not in the file, because no other process uses the file.
 func (t *Table) ReserveCall(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
-	_, err = t.run(ctx, func() error {
-		count, ok, err = t.rows.ReserveCall(ctx, quota, seen)
-		return err
+	_, err = t.run(ctx, func() (callErr error) {
+		count, ok, callErr = t.rows.ReserveCall(ctx, quota, seen)
+		return callErr
 	})
-	if err != nil {
-		return 0, false, err
-	}
-	return count, ok, nil
+	return count, ok, err
 }
 
 // Close waits for the write in flight and releases the lock. All later calls fail. A second Close does nothing.
@@ -173,7 +171,7 @@ func (t *Table) Close() error {
 	}
 	t.closed = true
 	t.mu.Unlock()
-	t.writing <- struct{}{}
+	t.writing <- struct{}{} // after the write in flight; a later write finds the table closed
 	defer func() { <-t.writing }()
 	return t.lock.Release()
 }
@@ -189,8 +187,8 @@ func (t *Table) changeDurably(ctx context.Context, f func() error) error {
 	})
 }
 
-// runDurably runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned
-// result. The error is that of the write, or that of f.
+// runDurably runs f, and waits until all changes so far are on disk. So no crash can undo what f saw or changed. The
+// error is that of the write, or that of f.
 func (t *Table) runDurably(ctx context.Context, f func() error) error {
 	changes, err := t.run(ctx, f)
 	if durableErr := t.waitDurable(ctx, changes); durableErr != nil {
@@ -199,7 +197,7 @@ func (t *Table) runDurably(ctx context.Context, f func() error) error {
 	return err
 }
 
-// run runs f under the lock, and returns the number of changes so far.
+// run runs f under the lock, and returns the number of changes so far; 0 if it does not run f.
 func (t *Table) run(ctx context.Context, f func() error) (changes int64, err error) {
 	if ctx.Err() != nil {
 		return 0, pipeline.Transient(context.Cause(ctx))
