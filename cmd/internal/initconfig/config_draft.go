@@ -19,9 +19,9 @@ const (
 )
 
 var (
-	ttlName   = regexp.MustCompile(`(?i)^_?(ttl|(expires?|expiry|expiration)(_?(at|on|time|date))?)$`)
-	stateName = regexp.MustCompile(`(?i)(status|state|stage|phase|type|kind|category)$`)
-	notName   = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+	ttlName      = regexp.MustCompile(`(?i)^_?(ttl|(expires?|expiry|expiration)(_?(at|on|time|date))?)$`)
+	stateName    = regexp.MustCompile(`(?i)(status|state|stage|phase|type|kind|category)$`)
+	nonNameChars = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 )
 
 // draft is what the configuration will contain.
@@ -33,7 +33,7 @@ type draft struct {
 	sampled  []*entity.Sampled // the samples of entities, in their order
 	all      *entity.Sampled
 
-	module bool // the file has the sink whose code is in the Go module
+	module bool // the file has the custom sink moduleSink, whose code is in the Go module
 
 	text strings.Builder // the lines that are written
 }
@@ -42,8 +42,8 @@ type draft struct {
 func newDraft(s *sample.Sample) *draft {
 	d := &draft{table: s.Table, keys: s.Keys, all: sampleOf(s.Items)}
 	d.entities, d.omitted = findEntities(s.Items, s.Keys)
-	for _, k := range d.entities {
-		d.sampled = append(d.sampled, sampleOf(k.items))
+	for _, e := range d.entities {
+		d.sampled = append(d.sampled, sampleOf(e.items))
 	}
 	return d
 }
@@ -89,67 +89,69 @@ func (d *draft) writeEntities() {
 	d.line("")
 	d.line("# The kinds of items, by their keys, and the attributes that the sample has. Correct what it does not show.")
 	d.line("entities:")
-	for i, k := range d.entities {
-		d.writeEntity(k, d.sampled[i])
+	for i, e := range d.entities {
+		d.writeEntity(e, d.sampled[i])
 	}
 	if n := len(d.omitted); n > 0 {
 		items := 0
-		for _, k := range d.omitted {
-			items += len(k.items)
+		for _, e := range d.omitted {
+			items += len(e.items)
 		}
 		d.line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"),
 			cli.Count(items, "item"))
 	}
 }
 
-func (d *draft) writeEntity(k *draftEntity, s *entity.Sampled) {
+func (d *draft) writeEntity(e *draftEntity, s *entity.Sampled) {
 	comment := ""
-	if k.overlap != "" {
+	if e.overlap != "" {
 		d.line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".",
-			k.name, k.overlap)
+			e.name, e.overlap)
 		comment = "# "
 	}
-	d.line("  %s%s:", comment, k.name)
-	d.line("  %s  key: {%s}", comment, d.keyPatterns(k.entity))
-	// With more than maxAttributes names, s is incomplete. If the file declared only some of the attributes, each other
-	// attribute would be an error.
+	d.line("  %s%s:", comment, e.name)
+	d.line("  %s  key: {%s}", comment, d.keyPatterns(e.entity.Key))
+	// An expression that reads an attribute which its entity does not declare is an error. So the file declares all
+	// attributes or none. With more than maxAttributes names, s is incomplete.
 	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
 		d.line("  %s  attributes: %s", comment, declared)
 	}
 }
 
-// keyPatterns returns the patterns of an entity's key attributes. It leaves out patterns that match every value, unless
-// there is no other pattern or no other entity.
-func (d *draft) keyPatterns(e *entity.Entity) string {
+// keyPatterns returns the patterns of an entity's key attributes. If there are several entities, it leaves out the
+// patterns that match every value. If all of them do, it returns the pattern of the first attribute.
+func (d *draft) keyPatterns(key []entity.KeyPattern) string {
 	var patterns []string
-	for _, p := range e.Key {
+	for _, p := range key {
 		if len(d.entities) == 1 || !p.Pattern.BindsAll() {
-			patterns = append(patterns, yamlScalar(p.Attribute)+": "+yamlScalar(p.Pattern.String()))
+			patterns = append(patterns, patternText(p))
 		}
 	}
 	if len(patterns) == 0 {
-		patterns = append(patterns, yamlScalar(e.Key[0].Attribute)+": "+yamlScalar(e.Key[0].Pattern.String()))
+		return patternText(key[0])
 	}
 	return strings.Join(patterns, ", ")
 }
 
+// patternText returns the line of a key attribute: its name and its pattern.
+func patternText(p entity.KeyPattern) string {
+	return yamlScalar(p.Attribute) + ": " + yamlScalar(p.Pattern.String())
+}
+
 // writeSinks writes one view, and the other sinks as comments.
 func (d *draft) writeSinks(table string) {
-	k, attribute := d.viewedEntity()
+	viewed, attribute := d.viewedEntity()
 	d.line("")
 	d.line("sinks:")
-	if attribute == "" {
-		d.line("  %s_items:", strings.ToLower(k.name))
-		d.line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, yamlScalar(table+"-views"),
-			strings.ToUpper(k.name))
-	} else {
-		d.line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name,
-			item.PathText([]string{attribute}))
-		d.line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(attribute, "_")))
-		d.line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}",
-			k.name, yamlScalar(table+"-views"), yamlScalar(strings.ToUpper(notName.ReplaceAllString(attribute, "_"))+"#{"+
-				item.PathText([]string{attribute})+"}"))
+	suffix, partitionKey := "items", "'"+strings.ToUpper(viewed.name)+"'"
+	if attribute != "" {
+		name, path := nonNameChars.ReplaceAllString(attribute, "_"), item.PathText([]string{attribute})
+		suffix, partitionKey = "by_"+strings.ToLower(name), yamlScalar(strings.ToUpper(name)+"#{"+path+"}")
+		d.line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", viewed.name, path)
 	}
+	d.line("  %s_%s:", strings.ToLower(viewed.name), suffix)
+	d.line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}", viewed.name,
+		yamlScalar(table+"-views"), partitionKey)
 	if d.module {
 		d.line("  # Go code of your own, in extensions. `go run . replay` runs it with --custom %s.", moduleSink)
 		d.line("  %s:", moduleSink)
@@ -158,14 +160,17 @@ func (d *draft) writeSinks(table string) {
 	d.line("")
 	d.line("  # Other sinks: remove the # of those that you want.")
 	d.line("  # counts:")
-	d.line("  #   aggregate: {of: %s, table: %s-counts, group: {PK: COUNT, SK: %[1]s}, values: {items: count}, on_ttl_delete: keep}", k.name, table)
+	d.line("  #   aggregate: {of: %s, table: %s-counts, group: {PK: COUNT, SK: %[1]s}, values: {items: count}, on_ttl_delete: keep}",
+		viewed.name, table)
 	d.line("  # history:")
-	d.line("  #   archive: {bucket: %s-archive, partition: 'dt={@time|date:2006-01-02}'%s}", bucketName(table), d.masked())
+	d.line("  #   archive: {bucket: %s-archive, partition: 'dt={@time|date:2006-01-02}'%s}", bucketName(table),
+		d.maskedSetting())
 	d.line("  # documents:")
-	d.line("  #   search: {of: %s, connection: os, index: %s, create: on_start}   # and: connections: {os: {opensearch: 'https://...'}}", k.name, bucketName(k.name))
+	d.line("  #   search: {of: %s, connection: os, index: %s, create: on_start}   # and: connections: {os: {opensearch: 'https://...'}}",
+		viewed.name, bucketName(viewed.name))
 	d.line("  # mail:")
 	d.line("  #   notify: {queue: %s-events, events: [created]}   # and: detect: {created: {of: %s, op: [INSERT]}}", table,
-		k.name)
+		viewed.name)
 	d.line("")
 	d.line("# Where changes go that cannot be delivered.")
 	d.line("# dead_letters: {bucket: %s-dead}", bucketName(table))
@@ -173,24 +178,25 @@ func (d *draft) writeSinks(table string) {
 
 // viewedEntity returns the entity that the view shows, and the attribute that selects its rows. It returns the first
 // entity with such an attribute. If no entity has one, it returns the first entity and "". The first entity has the
-// most items. Entities that overlap with another entity are left out.
-func (d *draft) viewedEntity() (k *draftEntity, attribute string) {
+// most items. It skips entities that are marked as overlapping; markOverlaps leaves at least one without a mark.
+func (d *draft) viewedEntity() (viewed *draftEntity, attribute string) {
 	for i, e := range d.entities {
 		if e.overlap != "" {
 			continue
 		}
-		if k == nil {
-			k = e
+		if viewed == nil {
+			viewed = e
 		}
 		if attribute := d.stateAttribute(e, d.sampled[i]); attribute != "" {
 			return e, attribute
 		}
 	}
-	return k, ""
+	return viewed, ""
 }
 
-// masked returns the setting of an archive that masks sensitive attributes; "" if no attribute looks sensitive.
-func (d *draft) masked() string {
+// maskedSetting returns the setting of an archive that masks sensitive attributes; "" if no attribute looks
+// sensitive.
+func (d *draft) maskedSetting() string {
 	if len(sensitivePaths(d.all, d.keys)) > 0 {
 		return ", masked: true"
 	}
@@ -198,14 +204,14 @@ func (d *draft) masked() string {
 }
 
 // stateAttribute returns the attribute that holds one of a few states of an item; "" if there is none.
-func (d *draft) stateAttribute(k *draftEntity, s *entity.Sampled) string {
-	best, bestScore := "", 0
-	for name, m := range s.Members {
-		isUsualText := m.Kind() == item.KindS && m.Kinds[item.KindS]*2 >= len(k.items)
-		if !isUsualText || slices.Contains(d.keys, name) || looksSensitive(name) {
+func (d *draft) stateAttribute(e *draftEntity, s *entity.Sampled) string {
+	best, bestScore := "", 0 // a score of 0 never replaces these
+	for name, member := range s.Members {
+		isMostlyText := member.Kind() == item.KindS && member.Kinds[item.KindS]*2 >= len(e.items)
+		if !isMostlyText || slices.Contains(d.keys, name) || looksSensitive(name) {
 			continue
 		}
-		score := stateScore(name, k.items)
+		score := stateScore(name, e.items)
 		isFirstOfBest := score == bestScore && name < best
 		if score > bestScore || isFirstOfBest {
 			best, bestScore = name, score
@@ -217,8 +223,8 @@ func (d *draft) stateAttribute(k *draftEntity, s *entity.Sampled) string {
 // stateScore returns how likely an attribute holds a state; 0 if it has too many values.
 func stateScore(name string, items []item.Image) int {
 	values := make(map[string]bool)
-	for _, m := range items {
-		v, _ := m.Get(name)
+	for _, image := range items {
+		v, _ := image.Get(name)
 		text, _ := v.Text()
 		values[text] = true
 	}
@@ -247,7 +253,7 @@ func (d *draft) ttl() string {
 
 // pipelineName returns a name of a pipeline for a table.
 func pipelineName(table string) string {
-	name := strings.Trim(notName.ReplaceAllString(table, "-"), "-_0123456789")
+	name := strings.Trim(nonNameChars.ReplaceAllString(table, "-"), "-_0123456789")
 	if name == "" {
 		return "changes"
 	}
@@ -256,5 +262,5 @@ func pipelineName(table string) string {
 
 // bucketName returns a name that S3 and OpenSearch accept.
 func bucketName(name string) string {
-	return strings.Trim(strings.ReplaceAll(strings.ToLower(notName.ReplaceAllString(name, "-")), "_", "-"), "-")
+	return strings.Trim(strings.ReplaceAll(strings.ToLower(nonNameChars.ReplaceAllString(name, "-")), "_", "-"), "-")
 }

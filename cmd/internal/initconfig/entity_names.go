@@ -12,20 +12,20 @@ import (
 // nameEntities sets the names of the entities and of the variable parts of their keys.
 func nameEntities(entities []*draftEntity) {
 	taken := make(map[string]bool)
-	for _, k := range entities {
-		k.name = k.freeName(taken)
-		taken[k.name] = true
-		k.nameTokens()
+	for _, e := range entities {
+		e.name = e.freeName(taken)
+		taken[e.name] = true
+		e.nameTokens()
 	}
 }
 
 // freeName returns a name that is not taken. It makes the name from the last fixed texts in the patterns of the keys.
-func (k *draftEntity) freeName(taken map[string]bool) string {
-	partitionText, sortText, hasFixedSortKey := pascal(k.key[0].lastText()), "", false
-	if len(k.key) > 1 {
-		sortText = pascal(k.key[1].lastText())
+func (e *draftEntity) freeName(taken map[string]bool) string {
+	partitionText, sortText, hasFixedSortKey := pascal(e.key[0].lastText()), "", false
+	if len(e.key) > 1 {
+		sortText = pascal(e.key[1].lastText())
 		isName := func(t token) bool { return t.text == "" }
-		hasFixedSortKey = sortText != "" && !slices.ContainsFunc(k.key[1].tokens, isName)
+		hasFixedSortKey = sortText != "" && !slices.ContainsFunc(e.key[1].tokens, isName)
 	}
 	base := cmp.Or(sortText, partitionText, "Item")
 	candidates := []string{base, partitionText + base}
@@ -47,35 +47,35 @@ func (k *draftEntity) freeName(taken map[string]bool) string {
 
 // nameTokens names the variable parts of a key, such as UserId after USER#. A name is used twice only if it always
 // binds the same value.
-func (k *draftEntity) nameTokens() {
+func (e *draftEntity) nameTokens() {
 	named := make(map[string]token)
-	for i := range k.key {
-		p := &k.key[i]
+	for i := range e.key {
+		p := &e.key[i]
 		if len(p.tokens) == 0 {
-			p.whole = k.takeName(named, cmp.Or(pascal(p.attribute), "Key"), token{})
+			p.whole = e.takeName(named, cmp.Or(pascal(p.attribute), "Key"), token{})
 		}
 		textBefore := ""
 		for j := range p.tokens {
 			t := &p.tokens[j]
-			isAlwaysDate := func() bool { return k.all(func(m item.Image) bool { return isDate.MatchString(t.value(m)) }) }
+			isAlwaysDate := func() bool { return e.all(func(m item.Image) bool { return isDate.MatchString(t.value(m)) }) }
 			switch {
 			case t.text != "":
 				textBefore = pascal(t.text)
 			case isAlwaysDate():
-				t.name = k.takeName(named, "Date", *t)
+				t.name = e.takeName(named, "Date", *t)
 			default:
-				t.name = k.takeName(named, textBefore+"Id", *t)
+				t.name = e.takeName(named, textBefore+"Id", *t)
 			}
 		}
 	}
 }
 
 // takeName adds a name for t to named, and returns it: base, or base with a number if another value has that name.
-func (k *draftEntity) takeName(named map[string]token, base string, t token) string {
+func (e *draftEntity) takeName(named map[string]token, base string, t token) string {
 	name := base
 	for n := 2; ; n++ {
 		other, taken := named[name]
-		if !taken || k.bindSame(t, other) {
+		if !taken || e.bindSame(t, other) {
 			named[name] = t
 			return name
 		}
@@ -84,12 +84,12 @@ func (k *draftEntity) takeName(named map[string]token, base string, t token) str
 }
 
 // bindSame reports whether two names always bind the same value.
-func (k *draftEntity) bindSame(a, b token) bool {
-	return a.value != nil && b.value != nil && k.all(func(m item.Image) bool { return a.value(m) == b.value(m) })
+func (e *draftEntity) bindSame(a, b token) bool {
+	return a.value != nil && b.value != nil && e.all(func(m item.Image) bool { return a.value(m) == b.value(m) })
 }
 
-func (k *draftEntity) all(holds func(item.Image) bool) bool {
-	return !slices.ContainsFunc(k.items, func(m item.Image) bool { return !holds(m) })
+func (e *draftEntity) all(holds func(item.Image) bool) bool {
+	return !slices.ContainsFunc(e.items, func(m item.Image) bool { return !holds(m) })
 }
 
 // pattern returns the pattern as the configuration writes it, such as USER#{UserId}.

@@ -181,22 +181,22 @@ func findEntities(items []item.Image, keys []string) (entities, omitted []*draft
 // markOverlaps sets the patterns of the entities. It marks each entity that overlaps with an earlier one that is not
 // marked.
 func markOverlaps(entities []*draftEntity) {
-	for i, k := range entities {
-		k.setEntity()
+	for i, e := range entities {
+		e.setEntity()
 		for _, earlier := range entities[:i] {
-			if earlier.overlap == "" && entity.Compare(earlier.entity, k.entity).Overlap != entity.Disjoint {
-				k.overlap = earlier.name
+			if earlier.overlap == "" && entity.Compare(earlier.entity, e.entity).Overlap != entity.Disjoint {
+				e.overlap = earlier.name
 			}
 		}
 	}
 }
 
 // setEntity sets the entity with the patterns of the keys.
-func (k *draftEntity) setEntity() {
-	k.entity = &entity.Entity{Name: k.name}
-	for _, p := range k.key {
+func (e *draftEntity) setEntity() {
+	e.entity = &entity.Entity{Name: e.name}
+	for _, p := range e.key {
 		if pattern, err := entity.ParsePattern(p.pattern()); err == nil {
-			k.entity.Key = append(k.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: pattern})
+			e.entity.Key = append(e.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: pattern})
 		}
 	}
 }
@@ -218,11 +218,11 @@ func groupByForm(items []item.Image, keys []string) (entities []*draftEntity) {
 		byForm[form] = append(byForm[form], m)
 	}
 	for _, form := range slices.Sorted(maps.Keys(byForm)) {
-		k := &draftEntity{items: byForm[form]}
+		e := &draftEntity{items: byForm[form]}
 		for i, f := range strings.Split(form, "\x00") {
-			k.key = append(k.key, newKeyPart(keys[i], f, k.items))
+			e.key = append(e.key, newKeyPart(keys[i], f, e.items))
 		}
-		entities = append(entities, k)
+		entities = append(entities, e)
 	}
 	return entities
 }
@@ -292,9 +292,9 @@ func (p keyPart) partValue(i, maxParts int) func(item.Image) string {
 }
 
 // textCount returns the number of texts in the patterns of an entity.
-func (k *draftEntity) textCount() int {
+func (e *draftEntity) textCount() int {
 	n := 0
-	for _, p := range k.key {
+	for _, p := range e.key {
 		for _, t := range p.tokens {
 			if t.text != "" {
 				n++
