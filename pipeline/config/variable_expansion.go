@@ -7,7 +7,8 @@ import (
 )
 
 // templateSource joins the parts of a template. It escapes the values of environment variables, so that they are
-// literal text. problem is not "" if such a value is inside a placeholder, but not in the argument of a function.
+// literal text. Such a value may be in the text of the template or in the argument of a function. If one is elsewhere
+// in a placeholder, problem says so.
 func templateSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
 	context := inText
@@ -30,10 +31,10 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 type templateContext uint8
 
 const (
-	inText     templateContext = iota // literal text
-	inHead                            // the path of a placeholder, or the name of a function
-	inName                            // a name in quotes in a path, as in ["name"]
-	inArgument                        // the argument of a function
+	inText       templateContext = iota // literal text
+	inPath                              // the path of a placeholder, or the name of a function
+	inQuotedName                        // a name in quotes in a path, as in ["name"]
+	inArgument                          // the argument of a function
 )
 
 // writeTemplate writes one part of a template's text. context is the context at the start of text. writeTemplate
@@ -49,7 +50,7 @@ func writeTemplate(b *strings.Builder, text string, context templateContext) tem
 			b.WriteByte(text[i])
 			continue
 		}
-		isAfterBracket := i > 0 && text[i-1] == '['
+		isAfterBracket := i > 0 && text[i-1] == '[' // both are in one part, because a path has no values
 		context = context.after(ch, isAfterBracket)
 	}
 	return context
@@ -58,13 +59,15 @@ func writeTemplate(b *strings.Builder, text string, context templateContext) tem
 // after returns the context after the byte ch. isAfterBracket says that ch follows a [.
 func (c templateContext) after(ch byte, isAfterBracket bool) templateContext {
 	switch {
-	case c == inText && ch == '{', c == inName && ch == '"', c == inArgument && ch == '|':
-		return inHead
-	case c == inHead && ch == '"' && isAfterBracket:
-		return inName
-	case c == inHead && ch == ':':
+	case c == inText && ch == '{', // the placeholder begins
+		c == inQuotedName && ch == '"', // the name ends
+		c == inArgument && ch == '|':   // the next function begins
+		return inPath
+	case c == inPath && ch == '"' && isAfterBracket:
+		return inQuotedName
+	case c == inPath && ch == ':':
 		return inArgument
-	case c == inHead && ch == '}', c == inArgument && ch == '}':
+	case c == inPath && ch == '}', c == inArgument && ch == '}':
 		return inText
 	}
 	return c
