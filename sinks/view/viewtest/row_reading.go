@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Fact 12: an N has up to 38 digits. A store must keep all of them.
+// A store keeps the values of all types as they are, and all 38 digits of an N (fact 12 in test/FACTS.md).
 func checkEveryTypeIsExact(t *testing.T, s Store, target view.Target) {
 	values := []string{
 		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`,
@@ -19,47 +19,50 @@ func checkEveryTypeIsExact(t *testing.T, s Store, target view.Target) {
 		`{"B":"AAH/"}`, `{"BOOL":false}`, `{"NULL":true}`, `{"M":{"a":{"M":{}},"b":{"L":[{"N":"-0.5"}]}}}`, `{"L":[]}`,
 		`{"SS":["b","a"]}`, `{"NS":["9007199254740993","1"]}`, `{"BS":["AA=="]}`,
 	}
-	m := putRow(t, "a", "1", 1, "")
-	m.Attributes = nil
+	put := putRow(t, "a", "1", 1, "")
+	put.Attributes = nil
 	for i, v := range values {
-		m.Attributes = append(m.Attributes, state.Column{Name: fmt.Sprintf(`a "%02d"`, i), Value: parseValue(t, v)})
+		name := fmt.Sprintf(`a "%02d"`, i)
+		put.Attributes = append(put.Attributes, state.Column{Name: name, Value: parseValue(t, v)})
 	}
-	apply(t, s, target, m)
+	apply(t, s, target, put)
 	for _, r := range all(t, s.Rows(t.Context(), target.Table, view.Query{})) {
-		for _, c := range m.Attributes {
+		for _, c := range put.Attributes {
 			if got, _ := r.Item.Get(c.Name); !got.Equal(c.Value) {
 				t.Errorf("%s: got %s, want %s", c.Name, got, c.Value)
 			}
 		}
-		if r.Item.Len() != len(values)+2 || r.Version != m.Version || r.Source != m.Source || r.View != target.View {
+		isSame := r.Version == put.Version && r.Source == put.Source && r.View == target.View
+		if r.Item.Len() != len(values)+2 || !isSame {
 			t.Errorf("the row has %d attributes, version %s, source %s, view %s", r.Item.Len(), r.Version, r.Source, r.View)
 		}
 	}
 }
 
-func checkRowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
-	var ms []view.Mutation
+// The rows of a partition come in the order of their sort keys. typedKeys is Suite.TypedKeys.
+func checkRowsComeInOrder(t *testing.T, s Store, target view.Target, typedKeys bool) {
+	var puts []view.Mutation
 	for _, keys := range [][]string{
 		{`{"S":""}`, `{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a "}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
 		{`{"N":"-1` + strings.Repeat("0", 125) + `"}`, `{"N":"-10"}`, `{"N":"-1.5"}`, `{"N":"-1"}`, `{"N":"-0.01"}`,
 			`{"N":"0"}`, `{"N":"0.` + strings.Repeat("0", 129) + `1"}`, `{"N":"0.5"}`, `{"N":"9"}`, `{"N":"10"}`, `{"N":"12"}`},
 		{`{"B":"AA=="}`, `{"B":"AAA="}`, `{"B":"AQ=="}`, `{"B":"/w=="}`},
 	} {
-		if typed && keys[0] == `{"S":""}` {
+		if typedKeys && keys[0] == `{"S":""}` { // such a store has no empty keys
 			keys = keys[1:]
 		}
-		table := target
-		table.Name = "views of " + parseValue(t, keys[0]).Kind().String()
-		ms = ms[:0]
+		ofKind := target // with a table of its own, because a table may have keys of one type only
+		ofKind.Name = "views of " + parseValue(t, keys[0]).Kind().String()
+		puts = puts[:0]
 		var want []string
 		for i, k := range keys {
-			m := putRow(t, "p", "", 1, "")
-			m.SK, m.Attributes = parseValue(t, k), nil
-			ms = slices.Insert(ms, i/2, m) // not in order, so that the store has to sort
-			want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s}`, m.SK.AppendDynamoDBJSON(nil)))
+			put := putRow(t, "p", "", 1, "")
+			put.SK, put.Attributes = parseValue(t, k), nil
+			puts = slices.Insert(puts, i/2, put) // not in order, so that the store has to sort
+			want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s}`, put.SK.AppendDynamoDBJSON(nil)))
 		}
-		apply(t, s, table, ms...)
-		checkEqual(t, table.Name, readRows(t, s, table.Table, view.Query{}), want)
+		apply(t, s, ofKind, puts...)
+		checkEqual(t, ofKind.Name, readRows(t, s, ofKind.Table, view.Query{}), want)
 	}
 }
 
@@ -133,9 +136,9 @@ func checkQueriesFromAndTo(t *testing.T, s Store, target view.Target) {
 		got := sortKeys(t, s.Rows(t.Context(), target.Table, q.query))
 		checkEqual(t, fmt.Sprintf("%+v", q.query), got, strings.Fields(q.want))
 	}
-	both := all(t, s.Rows(t.Context(), target.Table, view.Query{Reverse: true, SKPrefix: "c"}))
-	if len(both) != 2 || !both[0].PK.Equal(item.StringValue("q")) {
-		t.Errorf("a read of all partitions in reverse begins with %v", both)
+	rows := all(t, s.Rows(t.Context(), target.Table, view.Query{Reverse: true, SKPrefix: "c"}))
+	if len(rows) != 2 || !rows[0].PK.Equal(item.StringValue("q")) {
+		t.Errorf("a read of all partitions in reverse begins with %v", rows)
 	}
 	for _, bound := range []view.Query{{From: item.StringValue("b")}, {To: item.StringValue("b")}} {
 		for _, err := range s.Rows(t.Context(), target.Table, bound) {
@@ -146,15 +149,16 @@ func checkQueriesFromAndTo(t *testing.T, s Store, target view.Target) {
 	}
 }
 
-func checkKeysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
+// Rows with different sort keys are different rows, but 1 and 1.0 are the same key. typedKeys is Suite.TypedKeys.
+func checkKeysAreDistinct(t *testing.T, s Store, target view.Target, typedKeys bool) {
 	keys := []string{`{"N":"1"}`, `{"B":"MQ=="}`, `{"S":"1"}`}
-	if typed {
+	if typedKeys { // all keys have one type
 		keys = []string{`{"N":"1"}`, `{"N":"-1"}`, `{"N":"10"}`}
 	}
 	for i, k := range keys {
-		m := putRow(t, "p", "", 1, fmt.Sprint(i))
-		m.SK = parseValue(t, k)
-		apply(t, s, target, m)
+		put := putRow(t, "p", "", 1, fmt.Sprint(i))
+		put.SK = parseValue(t, k)
+		apply(t, s, target, put)
 	}
 	again := putRow(t, "p", "", 2, "3")
 	again.SK = parseValue(t, `{"N":"1.0"}`)
