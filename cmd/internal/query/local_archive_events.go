@@ -26,16 +26,18 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
   tablewake query archive --local out --prefix changes/ -o json | tablewake replay -c other.yaml --local other -`,
 		Args: cli.ArgumentRange(0, 1, "[BUCKET] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
+			showLocal := func(dir local.Dir, out *cli.Results) error {
 				return showLocalArchive(c.Context(), dir, args, prefix, out)
-			}, func(l liveStores, out *cli.Results) error {
+			}
+			showLive := func(l liveStores, out *cli.Results) error {
 				store, err := l.openArchive(c.Context(), args)
 				if err != nil {
 					return err
 				}
 				tableInKey := len(l.cfg.Source.Tables) > 1
 				return showArchive(c.Context(), store, archive.ReadOptions{Prefix: prefix, TableInKey: tableInKey}, out)
-			})
+			}
+			return o.run(c.Context(), s, showLocal, showLive)
 		},
 	}
 	c.Flags().StringVar(&prefix, "prefix", "", "only objects whose names begin with this")
@@ -88,9 +90,11 @@ func (o *options) newEvents(s cli.Streams) *cobra.Command {
   tablewake query events -c tablewake.yaml --live`,
 		Args: cli.ArgumentRange(0, 1, "[SINK] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				return errors.Join(showEvents(dir, args, out), printSetAside(s.Err, dir.EventFiles()))
-			}, func(l liveStores, out *cli.Results) error { return l.showQueues(c.Context(), args, out) })
+			return o.run(c.Context(), s,
+				func(dir local.Dir, out *cli.Results) error {
+					return errors.Join(showEvents(dir, args, out), printSetAside(s.Err, dir.EventFiles()))
+				},
+				func(l liveStores, out *cli.Results) error { return l.showQueues(c.Context(), args, out) })
 		},
 	}
 }

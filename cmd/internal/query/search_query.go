@@ -44,21 +44,23 @@ at most 10,000 documents match.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			show := func(store search.Reader, limit int, out *cli.Results) error {
 				if len(args) == 1 {
-					return printAllDocuments(c.Context(), store, args[0], out)
+					return printAllDocuments(c.Context(), store, args[0], out) // out ends at --limit
 				}
 				return printMatches(c.Context(), store, args[0], args[1], limit, out)
 			}
-			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
+			showLocal := func(dir local.Dir, out *cli.Results) error {
 				return withSearchStore(c.Context(), dir, func(store *sqlite.Store) error {
 					return show(store, o.searchLimit(c), out)
 				})
-			}, func(l liveStores, out *cli.Results) error {
+			}
+			showLive := func(l liveStores, out *cli.Results) error {
 				store, err := l.openSearch(c.Context(), args[0])
 				if err != nil {
 					return err
 				}
 				return show(store, min(o.searchLimit(c), maxLiveHits), out)
-			})
+			}
+			return o.run(c.Context(), s, showLocal, showLive)
 		},
 	}
 }
@@ -103,7 +105,7 @@ func printAllDocuments(ctx context.Context, store search.Reader, index string, o
 }
 
 func addDocument(out *cli.Results, d search.Document) error {
-	d.Doc = sameForm(d.Doc)
+	d.Doc = minimalEscapes(d.Doc)
 	return out.Add(d, func() string { return fmt.Sprintf("%s  %s", d.ID, d.Doc) })
 }
 

@@ -48,15 +48,17 @@ With --live a read without --pk scans the whole table.`,
 			if err := q.parse(); err != nil {
 				return err
 			}
-			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
+			showLocal := func(dir local.Dir, out *cli.Results) error {
 				return q.showLocal(c.Context(), dir, args, out, s.Err)
-			}, func(l liveStores, out *cli.Results) error {
+			}
+			showLive := func(l liveStores, out *cli.Results) error {
 				t, err := l.openView(c.Context(), args)
 				if err != nil {
 					return err
 				}
 				return q.show(c.Context(), t, out, s.Err)
-			})
+			}
+			return o.run(c.Context(), s, showLocal, showLive)
 		},
 	}
 	f := c.Flags()
@@ -74,23 +76,23 @@ With --live a read without --pk scans the whole table.`,
 
 // showLocal prints the rows of the table that args name, or of the only table if args are empty.
 func (q viewQuery) showLocal(
-	ctx context.Context, dir local.Dir, args []string, out *cli.Results, errs io.Writer,
+	ctx context.Context, dir local.Dir, args []string, out *cli.Results, stderr io.Writer,
 ) error {
 	return target.WithViews(ctx, dir, func(db *sqlite.Store) error {
-		t, err := chooseTable(ctx, db, args)
+		table, err := chooseTable(ctx, db, args)
 		if err != nil {
 			return err
 		}
-		opened, err := newViewTable(db, t, db.Fingerprints(ctx))
+		t, err := newViewTable(db, table, db.Fingerprints(ctx))
 		if err != nil {
 			return err
 		}
-		return q.show(ctx, opened, out, errs)
+		return q.show(ctx, t, out, stderr)
 	})
 }
 
-// show prints the rows of a table.
-func (q viewQuery) show(ctx context.Context, t viewTable, out *cli.Results, errs io.Writer) error {
+// show prints the rows of a table. If it finds none, it may print a hint to stderr.
+func (q viewQuery) show(ctx context.Context, t viewTable, out *cli.Results, stderr io.Writer) error {
 	rows, partition, err := q.readRows(ctx, t)
 	if err != nil {
 		return err
@@ -102,13 +104,14 @@ func (q viewQuery) show(ctx context.Context, t viewTable, out *cli.Results, errs
 		if err := out.Add(itemJSON(row.Item, q.typed), func() string { return rowText(t.Table, row) }); err != nil {
 			return err
 		}
-		if len(partition.Keys) > 0 && out.Written == q.limit {
+		hasCursor, isLastRow := len(partition.Keys) > 0, out.Written == q.limit
+		if hasCursor && isLastRow {
 			out.NextFlags = "--after " + partition.Cursor(row)
 		}
 	}
-	foundNoPartition := q.pk != "" && q.after == "" && out.Written == 0
-	if hint := q.hint(t); foundNoPartition && hint != "" {
-		fmt.Fprintln(errs, hint)
+	isEmptyPartition := q.pk != "" && q.after == "" && out.Written == 0
+	if hint := q.hint(t); isEmptyPartition && hint != "" {
+		fmt.Fprintln(stderr, hint)
 	}
 	return nil
 }
@@ -133,22 +136,23 @@ func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Tab
 
 func itemJSON(item item.Image, typed bool) json.RawMessage {
 	if typed {
-		return sameForm(item.AppendDynamoDBJSON(nil))
+		return minimalEscapes(item.AppendDynamoDBJSON(nil))
 	}
-	return sameForm(item.AppendJSON(nil))
+	return minimalEscapes(item.AppendJSON(nil))
 }
 
 var quotedText = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// sameForm returns JSON in which equal texts have the same form: K\u00f6ln becomes Köln.
-func sameForm(document []byte) []byte {
+// minimalEscapes returns JSON in which texts have only the escapes that JSON needs: K\u00f6ln becomes Köln. So equal
+// texts look the same.
+func minimalEscapes(document []byte) []byte {
 	if bytes.IndexByte(document, '\\') < 0 {
 		return document
 	}
 	return quotedText.ReplaceAllFunc(document, func(quoted []byte) []byte {
 		var text string
 		isText := json.Unmarshal(quoted, &text) == nil && !strings.ContainsRune(text, utf8.RuneError)
-		if !isText { // half of a surrogate pair has no other form
+		if !isText { // half of a surrogate pair is decoded as RuneError, and would be lost
 			return quoted
 		}
 		return item.AppendJSONText(nil, text)
@@ -164,7 +168,7 @@ func rowText(t view.Table, row view.Row) string {
 	}
 	for name, v := range row.Item.All() {
 		if name != t.PK && name != t.SK {
-			fmt.Fprintf(&b, "  %s=%s", name, sameForm(v.AppendJSON(nil)))
+			fmt.Fprintf(&b, "  %s=%s", name, minimalEscapes(v.AppendJSON(nil)))
 		}
 	}
 	return b.String()
@@ -175,5 +179,5 @@ func plainText(v item.Value) string {
 	if s, ok := v.Text(); ok {
 		return s
 	}
-	return string(sameForm(v.AppendJSON(nil)))
+	return string(minimalEscapes(v.AppendJSON(nil)))
 }
