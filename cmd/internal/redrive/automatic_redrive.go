@@ -32,12 +32,12 @@ func StartAuto(
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return nil, nil
 	}
-	kept, err := letters.Open(ctx, cfg, opened)
+	store, err := letters.Open(ctx, cfg, opened)
 	if err != nil {
 		return nil, err
 	}
 	a := &Auto{}
-	if a.options, err = redriveOptions(ctx, in, cfg, opened, kept, p); err != nil {
+	if a.options, err = redriveOptions(ctx, in, cfg, opened, store, p); err != nil {
 		return nil, err
 	}
 	runCtx, stop := context.WithCancel(ctx)

@@ -19,21 +19,28 @@ import (
 // printSelected prints the letters of --list, or the letter of --show. If the letters are in a queue, it releases the
 // messages at the end, so that other readers get them.
 func (o *options) printSelected(
-	ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams,
-) (err error) {
-	defer func() { err = errors.Join(err, deadletter.Release(ctx, kept)) }()
-	var mask *mask.Mask
+	ctx context.Context, cfg *config.Config, store deadletter.Store, s cli.Streams,
+) error {
+	var hidden *mask.Mask // nil hides nothing
+	var err error
 	if !o.unmasked {
-		if mask, err = sinks.Mask(cfg); err != nil {
-			return err
-		}
+		hidden, err = sinks.Mask(cfg)
 	}
-	out := cli.NewResults(s, o.format, 0)
-	defer func() { err = out.End(err, s.Err) }()
+	if err == nil {
+		out := cli.NewResults(s, o.format, 0)
+		err = out.End(o.printLetters(ctx, cfg, store, hidden, s.Out, out), s.Err)
+	}
+	return errors.Join(err, deadletter.Release(ctx, store))
+}
+
+// printLetters prints the letter of --show to w, or the letters that the flags select to out.
+func (o *options) printLetters(
+	ctx context.Context, cfg *config.Config, store deadletter.Store, mask *mask.Mask, w io.Writer, out *cli.Results,
+) error {
 	if o.show != "" {
-		return o.printShown(ctx, kept, mask, s.Out)
+		return o.printShown(ctx, store, mask, w)
 	}
-	for l, err := range kept.Read(ctx) {
+	for l, err := range store.Read(ctx) {
 		if err != nil {
 			return err
 		}
@@ -46,14 +53,14 @@ func (o *options) printSelected(
 		}
 	}
 	if out.Written == 0 && o.format == cli.FormatText {
-		o.writeNone(s.Out)
+		o.writeNoLetters(w)
 	}
 	return nil
 }
 
 // printShown prints the letter of --show.
-func (o *options) printShown(ctx context.Context, kept deadletter.Store, mask *mask.Mask, w io.Writer) error {
-	for l, err := range kept.Read(ctx) {
+func (o *options) printShown(ctx context.Context, store deadletter.Store, mask *mask.Mask, w io.Writer) error {
+	for l, err := range store.Read(ctx) {
 		if err != nil {
 			return err
 		}

@@ -128,17 +128,17 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
-	kept, err := letters.Open(ctx, cfg, opened)
+	store, err := letters.Open(ctx, cfg, opened)
 	if err != nil {
 		return err
 	}
-	if err := o.checkNames(ctx, cfg, kept); err != nil {
+	if err := o.checkNames(ctx, cfg, store); err != nil {
 		return err
 	}
 	if o.list || o.show != "" {
-		return o.printSelected(ctx, cfg, kept, s)
+		return o.printSelected(ctx, cfg, store, s)
 	}
-	return o.deliver(ctx, cfg, opened, kept, s)
+	return o.deliver(ctx, cfg, opened, store, s)
 }
 
 // check returns a usage error if the flags contradict each other.
@@ -175,7 +175,7 @@ func (o *options) check(cfg *config.Config) error {
 
 // checkNames returns a usage error if --sink or --class names nothing: neither the file, the usual classes nor a letter
 // has the name. With --to the sink may have no letters, because an interrupted redrive has moved them.
-func (o *options) checkNames(ctx context.Context, cfg *config.Config, kept deadletter.Store) (err error) {
+func (o *options) checkNames(ctx context.Context, cfg *config.Config, store deadletter.Store) (err error) {
 	sinkNames, classNames := cli.SinkNames(cfg), slices.Clone(classes)
 	check := func() error {
 		if err := cli.CheckNames("class", "no dead letter has this class", classNames, o.classes...); err != nil {
@@ -189,8 +189,8 @@ func (o *options) checkNames(ctx context.Context, cfg *config.Config, kept deadl
 	if check() == nil {
 		return nil // the names are found without the letters
 	}
-	defer func() { err = errors.Join(err, deadletter.Release(ctx, kept)) }()
-	for l, err := range letters.Read(ctx, cfg, kept) {
+	defer func() { err = errors.Join(err, deadletter.Release(ctx, store)) }()
+	for l, err := range letters.Read(ctx, cfg, store) {
 		if err != nil {
 			return err
 		}
@@ -216,10 +216,10 @@ func isKey(text string) bool {
 // redriveOptions returns the options to redrive all letters of a pipeline. It takes the decoder of in, which obeys
 // --stream-arn.
 func redriveOptions(
-	ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store,
+	ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, store deadletter.Store,
 	p *pipeline.Pipeline,
 ) (redrive.Options, error) {
-	o, err := letters.RedriveOptions(ctx, cfg, opened, kept, p)
+	o, err := letters.RedriveOptions(ctx, cfg, opened, store, p)
 	o.Decoder = in.Decoder(cfg)
 	return o, err
 }
@@ -240,14 +240,14 @@ func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro re
 
 // deliver redrives the selected letters, and prints the report.
 func (o *options) deliver(
-	ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams,
+	ctx context.Context, cfg *config.Config, opened sinks.Stores, store deadletter.Store, s cli.Streams,
 ) error {
 	bar := cli.NewCountProgress(s.Err, "redriving")
 	p, err := o.assemble(ctx, cfg, opened, s, bar)
 	if err != nil {
 		return err
 	}
-	ro, err := redriveOptions(ctx, &o.Input, cfg, opened, kept, p)
+	ro, err := redriveOptions(ctx, &o.Input, cfg, opened, store, p)
 	if err != nil {
 		return err
 	}

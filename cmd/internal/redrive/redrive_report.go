@@ -21,8 +21,8 @@ func (o *options) printReport(s cli.Streams, r redrive.Report) error {
 	return cli.Print(s.Out, o.format, reportJSON{r, o.dryRun, r.Left()}, func(w io.Writer) { o.write(w, r) })
 }
 
-// writeNone says that no letter is selected, and how to see the classes and keys of the existing letters.
-func (o *options) writeNone(w io.Writer) {
+// writeNoLetters says that no letter is selected, and how to see the classes and keys of the existing letters.
+func (o *options) writeNoLetters(w io.Writer) {
 	fmt.Fprintln(w, "there are no such dead letters")
 	if len(o.classes) > 0 {
 		fmt.Fprintln(w, "the usual classes of --class are "+classList+"; --list without it shows each letter's class")
@@ -35,7 +35,7 @@ func (o *options) writeNone(w io.Writer) {
 // write prints the report for people. It leaves out columns that are zero for all sinks.
 func (o *options) write(w io.Writer, r redrive.Report) {
 	if r.Empty() {
-		o.writeNone(w)
+		o.writeNoLetters(w)
 		return
 	}
 	if len(r.Sinks) > 0 {
