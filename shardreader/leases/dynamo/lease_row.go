@@ -41,16 +41,16 @@ const (
 	entityLease = "LEASE"
 )
 
-// Attributes of tablewake. KCL does not change them when it writes a checkpoint. So tw_time and tw_stopped contain the
-// checkpoint that they belong to, and are ignored if the row has another checkpoint.
+// Attributes of tablewake. KCL leaves them as they are when it writes a checkpoint. So tw_time and tw_stopped name the
+// checkpoint that they belong to, and do not count if the row has another checkpoint.
 const (
-	attrStream = "tw_stream" // ARN
-	attrFirst  = "tw_first"
-	attrFrom   = "tw_from"   // Unix seconds
-	attrTime   = "tw_time"   // Unix seconds, a space, and the checkpoint
-	attrWanted = "tw_wanted" // Lease.RequestedBy
-	attrPinned = "tw_pinned"
-	attrStop   = "tw_stopped" // the checkpoint, a space, and the reason
+	attrStream      = "tw_stream"  // ARN
+	attrFirst       = "tw_first"   // sequence number
+	attrFrom        = "tw_from"    // Unix seconds
+	attrTime        = "tw_time"    // Unix seconds, a space, and the checkpoint
+	attrRequestedBy = "tw_wanted"  // id of a consumer
+	attrPinned      = "tw_pinned"  // name of a consumer
+	attrStopReason  = "tw_stopped" // the checkpoint, a space, and the reason
 )
 
 func textAttribute(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -59,7 +59,8 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// decimal returns f as a DynamoDB number, or 0 if f is outside DynamoDB's range.
+// decimal returns f as a DynamoDB number. It returns 0 if f is 0, or near the limits of DynamoDB's numbers (1E-130 and
+// 9.99E+125), or beyond them.
 func decimal(f float64) types.AttributeValue {
 	magnitude := math.Abs(f)
 	isInRange := magnitude > 1e-100 && magnitude < 1e100
@@ -69,7 +70,7 @@ func decimal(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
 }
 
-// timeWithLabel returns a time in Unix seconds, a space, and a label.
+// timeWithLabel returns a time in Unix seconds, a space, and a label: a checkpoint, or the class of an error.
 func timeWithLabel(at time.Time, label string) types.AttributeValue {
 	return textAttribute(strconv.FormatInt(at.Unix(), 10) + " " + label)
 }
@@ -81,7 +82,7 @@ func parseTimeWithLabel(s string) (at time.Time, label string, ok bool) {
 	return time.Unix(n, 0).UTC(), label, err == nil
 }
 
-// encode returns the attributes of a lease, except its key and Switches.
+// encode returns the attributes of a lease, except the key and Switches. newRow and update write these themselves.
 func encode(l leases.Lease) Item {
 	row := Item{
 		attrCounter:    number(l.Counter),
@@ -89,7 +90,7 @@ func encode(l leases.Lease) Item {
 		attrSub:        number(l.Checkpoint.Sub),
 	}
 	for name, s := range map[string]string{attrOwner: l.Owner, attrStream: l.Stream, attrFirst: l.First,
-		attrWanted: l.RequestedBy, attrPinned: l.Pinned} {
+		attrRequestedBy: l.RequestedBy, attrPinned: l.Pinned} {
 		if s != "" {
 			row[name] = textAttribute(s)
 		}
@@ -100,7 +101,7 @@ func encode(l leases.Lease) Item {
 			row[name] = &types.AttributeValueMemberSS{Value: slices.Compact(ids)}
 		}
 	}
-	if load := decimal(l.Load / 1024); !equal(load, decimal(0)) {
+	if load := decimal(l.Load / 1024); !equal(load, decimal(0)) { // decimal also returns 0 for a tiny load
 		row[attrThroughput] = load
 	}
 	if !l.From.IsZero() {
@@ -110,12 +111,12 @@ func encode(l leases.Lease) Item {
 		row[attrTime] = timeWithLabel(l.Time, l.Checkpoint.String())
 	}
 	if l.Stopped != "" {
-		row[attrStop] = textAttribute(l.Checkpoint.String() + " " + l.Stopped)
+		row[attrStopReason] = textAttribute(l.Checkpoint.String() + " " + l.Stopped)
 	}
 	return row
 }
 
-// decode is the inverse of encode. It returns an error if an attribute has a wrong type.
+// decode reads a row that tablewake or KCL wrote. It returns an error if an attribute has a wrong type.
 func decode(row Item) (leases.Lease, error) {
 	r := rowReader{row: row}
 	l := leases.Lease{
@@ -129,27 +130,27 @@ func decode(row Item) (leases.Lease, error) {
 		Switches:    r.integer(attrSwitches),
 		First:       r.readText(attrFirst),
 		From:        r.time(attrFrom),
-		RequestedBy: r.readText(attrWanted),
+		RequestedBy: r.readText(attrRequestedBy),
 		Pinned:      r.readText(attrPinned),
 		Load:        r.decimal(attrThroughput) * 1024,
 	}
-	if id := r.readText(attrStreamName); id != "" {
+	if stream := r.readText(attrStreamName); stream != "" { // the leaseKey is STREAM:SHARD
 		l.Opaque, l.Shard = l.Shard, r.readText(attrShard)
 		if l.Shard == "" {
-			l.Shard = strings.TrimPrefix(l.Opaque, id+":")
+			l.Shard = strings.TrimPrefix(l.Opaque, stream+":")
 		}
 		if l.Stream == "" {
-			l.Stream = arnFromIdentifier(id)
+			l.Stream = arnFromIdentifier(stream)
 		}
 	}
-	if owner := r.readText(attrCheckpointOwner); owner != "" {
+	if owner := r.readText(attrCheckpointOwner); owner != "" { // it still has the lease, and hands it to leaseOwner
 		l.Owner = owner
 	}
 	current := l.Checkpoint.String()
 	if at, checkpoint, ok := parseTimeWithLabel(r.readText(attrTime)); ok && checkpoint == current {
 		l.Time = at
 	}
-	if checkpoint, reason, ok := strings.Cut(r.readText(attrStop), " "); ok && checkpoint == current {
+	if checkpoint, reason, ok := strings.Cut(r.readText(attrStopReason), " "); ok && checkpoint == current {
 		l.Stopped = reason
 	}
 	return l, r.err
@@ -159,8 +160,8 @@ func decode(row Item) (leases.Lease, error) {
 func shardFromRow(row Item) string {
 	r := rowReader{row: row}
 	key, shard := r.readText(attrKey), r.readText(attrShard)
-	if id := r.readText(attrStreamName); shard == "" && id != "" {
-		shard = strings.TrimPrefix(key, id+":")
+	if stream := r.readText(attrStreamName); shard == "" && stream != "" {
+		shard = strings.TrimPrefix(key, stream+":")
 	}
 	return cmp.Or(shard, key)
 }
