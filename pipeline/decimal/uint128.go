@@ -90,7 +90,7 @@ func (u uint128) append(dst []byte) []byte {
 	}
 	q, r := u.div(pow10[maxPow10])
 	dst = q.append(dst)
-	// r stands for the last maxPow10 digits, so it is padded with zeros to that length.
+	// r stands for the last maxPow10 digits. Each power of ten that exceeds r is a digit that r lacks.
 	for n := maxPow10 - 1; n > 0 && r < pow10[n]; n-- {
 		dst = append(dst, '0')
 	}
