@@ -30,15 +30,15 @@ import (
 type exporters struct{ Options }
 
 // spanExporter returns the exporter of spans, and a description of its destination for a log. The exporter is nil if
-// spans are not exported.
+// spans are not exported. OTLP's exporters log their failures. The console's exporter returns its errors.
 func (e exporters) spanExporter(ctx context.Context) (sdktrace.SpanExporter, string, error) {
-	logged := func(x sdktrace.SpanExporter, err error) (sdktrace.SpanExporter, error) {
-		return loggedSpans{x, &failureLog{log: e.Logger, exporter: "spans"}}, err
+	withLog := func(x sdktrace.SpanExporter, err error) (sdktrace.SpanExporter, error) {
+		return loggedSpans{x, &failureLog{log: e.Logger, signal: "spans"}}, err
 	}
 	return newExporter(e, "TRACES", "spans",
 		func() (sdktrace.SpanExporter, error) { return stdouttrace.New(stdouttrace.WithWriter(e.Writer)) },
-		func() (sdktrace.SpanExporter, error) { return logged(otlptracegrpc.New(ctx)) },
-		func() (sdktrace.SpanExporter, error) { return logged(otlptracehttp.New(ctx)) })
+		func() (sdktrace.SpanExporter, error) { return withLog(otlptracegrpc.New(ctx)) },
+		func() (sdktrace.SpanExporter, error) { return withLog(otlptracehttp.New(ctx)) })
 }
 
 // metricReader returns the reader that exports metrics, and a description of its destination for a log. The reader is
@@ -48,9 +48,9 @@ func (e exporters) metricReader(ctx context.Context) (flushableReader, string, e
 	if err != nil || x == nil {
 		return nil, destination, err
 	}
-	logged := loggedMetrics{x, &failureLog{log: e.Logger, exporter: "metrics"}}
+	logged := loggedMetrics{x, &failureLog{log: e.Logger, signal: "metrics"}}
 	if e.Lambda {
-		return newManual(logged), destination, nil
+		return newManualReader(logged), destination, nil
 	}
 	return periodicReader{sdkmetric.NewPeriodicReader(logged)}, destination, nil
 }
@@ -78,13 +78,18 @@ func newExporter[X any](
 	name := "OTEL_" + signal + "_EXPORTER"
 	hasEndpoint := e.Environ("OTEL_EXPORTER_OTLP_ENDPOINT") != "" ||
 		e.Environ("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
-	switch kind := strings.ToLower(strings.TrimSpace(e.Environ(name))); {
-	case kind == "console":
+	kind := strings.ToLower(strings.TrimSpace(e.Environ(name)))
+	if kind == "" && hasEndpoint {
+		kind = "otlp"
+	}
+	switch kind {
+	case "console":
 		x, err = console()
 		return x, "on the console", err
-	case kind == "none", kind == "" && !hasEndpoint:
+	case "none", "":
 		return x, nowhere, nil
-	case kind != "otlp" && kind != "":
+	case "otlp":
+	default:
 		return x, "", fmt.Errorf("telemetry: %s is %q: it takes otlp, console or none", name, kind)
 	}
 	protocol, err := e.protocol(signal)
@@ -118,29 +123,29 @@ func (e exporters) protocol(signal string) (string, error) {
 // logEvery is the shortest time between two log lines about the same signal, spans or metrics.
 const logEvery = time.Minute
 
-// failureLog logs failed exports, at most one line in logEvery. The exporters that use it then return nil, because a
+// failureLog logs failed exports, at most one line in logEvery. An exporter that uses it reports no errors, because a
 // pipeline must also run without its collector.
 type failureLog struct {
-	log      *slog.Logger
-	exporter string
+	log    *slog.Logger
+	signal string // spans or metrics
 
 	mu     sync.Mutex
-	last   time.Time
-	failed int // failures since the last line, including those that are not logged
+	last   time.Time // time of the last line
+	failed int       // failures since the last line, including those that are not logged
 }
 
-func (c *failureLog) logFailure(ctx context.Context, err error) {
+func (l *failureLog) logFailure(ctx context.Context, err error) {
 	if err == nil {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.failed++
-	if !c.last.IsZero() && time.Since(c.last) < logEvery {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed++
+	if !l.last.IsZero() && time.Since(l.last) < logEvery {
 		return
 	}
-	c.log.WarnContext(ctx, c.exporter+" are not exported", "exports", c.failed, "error", err)
-	c.last, c.failed = time.Now(), 0
+	l.log.WarnContext(ctx, l.signal+" are not exported", "exports", l.failed, "error", err)
+	l.last, l.failed = time.Now(), 0
 }
 
 type loggedSpans struct {
@@ -184,18 +189,19 @@ type manualReader struct {
 	data metricdata.ResourceMetrics // reused memory
 }
 
-func newManual(x sdkmetric.Exporter) *manualReader {
+func newManualReader(x sdkmetric.Exporter) *manualReader {
 	return &manualReader{exporter: x, ManualReader: sdkmetric.NewManualReader(
 		sdkmetric.WithTemporalitySelector(x.Temporality), sdkmetric.WithAggregationSelector(x.Aggregation))}
 }
 
 // flush exports the metrics. If ctx is done, flush collects nothing, so that the next flush exports everything.
 //
-// If an export fails, the exporter's temporality decides what is lost. OTLP is cumulative by default: the SDK keeps the
-// totals, so the next successful export includes the values of the failed one. If
-// OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE is delta, OTLP's client retries within ctx, and a failed export is
-// lost after that. flush does not send it again, because values that did arrive would count twice. EMF is delta, too,
-// but its exporter writes even if ctx is done.
+// What a failed export loses depends on the temporality of the exporter:
+//
+//   - OTLP is cumulative by default. The SDK keeps the totals, so the next export has the lost values too.
+//   - If OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE is delta, OTLP's client retries within ctx. Then the values
+//     are lost. flush does not send them again, because those that did arrive would count twice.
+//   - EMF is delta, too, but its exporter does not fail if ctx ends.
 func (m *manualReader) flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -203,6 +209,7 @@ func (m *manualReader) flush(ctx context.Context) error {
 	return m.export(ctx)
 }
 
+// export collects the metrics, even if ctx is done, and passes them to the exporter.
 func (m *manualReader) export(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -214,7 +221,8 @@ func (m *manualReader) export(ctx context.Context) error {
 	return errors.Join(err, m.exporter.Export(ctx, &m.data)) // if a callback failed, other metrics are still exported
 }
 
-// Shutdown exports the metrics even if ctx is done, because no other export follows. It also stops the exporter.
+// Shutdown exports the metrics and stops the exporter. It collects them even if ctx is done, because no other export
+// follows. EMF's exporter then still writes them, but OTLP's exporter fails.
 func (m *manualReader) Shutdown(ctx context.Context) error {
 	return errors.Join(m.export(ctx), m.ManualReader.Shutdown(ctx), m.exporter.Shutdown(ctx))
 }
