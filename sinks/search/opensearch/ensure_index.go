@@ -133,7 +133,7 @@ const (
 
 // phase returns the phase of the index of a name. existing is the state of the index on the server, or nil if the
 // server has no such index.
-func (r *indexRecord) phase(name string, existing *indexState) phase {
+func (r *sinkRecord) phase(name string, existing *indexState) phase {
 	recorded, isRecorded := r.UUIDs[name]
 	if existing == nil {
 		if isRecorded {
@@ -155,7 +155,7 @@ func (r *indexRecord) phase(name string, existing *indexState) phase {
 
 // lostError returns the error of an index that is deleted or exchanged, else nil. Before it says that an index is
 // deleted, it asks the server for the index, and may return the error of that request.
-func (s *Store) lostError(ctx context.Context, r *indexRecord, name string, existing *indexState) error {
+func (s *Store) lostError(ctx context.Context, r *sinkRecord, name string, existing *indexState) error {
 	switch r.phase(name, existing) {
 	case deleted:
 		if err := s.confirmDeleted(ctx, name); err != nil {
@@ -191,7 +191,7 @@ func (s *Store) confirmDeleted(ctx context.Context, name string) error {
 
 // noteUUID records the UUID of an existing index. It returns false if the index does not exist or the record already
 // names it.
-func (r *indexRecord) noteUUID(name string, existing *indexState) bool {
+func (r *sinkRecord) noteUUID(name string, existing *indexState) bool {
 	if r.phase(name, existing) != unrecorded {
 		return false
 	}
@@ -313,7 +313,7 @@ func (s *Store) makeReady(ctx context.Context, name string) error {
 		case unrecorded:
 			return s.recordUUID(ctx, name, existing)
 		case deleted, exchanged:
-			return s.lostError(ctx, &r.indexRecord, name, existing)
+			return s.lostError(ctx, &r.sinkRecord, name, existing)
 		case absent:
 			if created, err := s.createRecorded(ctx, name); err != nil || created {
 				return err
@@ -342,7 +342,7 @@ func (s *Store) createRecorded(ctx context.Context, name string) (created bool, 
 // recordUUID records the UUID of an index in the sink's record.
 func (s *Store) recordUUID(ctx context.Context, name string, existing *indexState) error {
 	return s.changeRecord(ctx, s.indexes.owner(), func(r *storedRecord) (bool, error) {
-		return r.noteUUID(name, existing), s.lostError(ctx, &r.indexRecord, name, existing)
+		return r.noteUUID(name, existing), s.lostError(ctx, &r.sinkRecord, name, existing)
 	})
 }
 

@@ -19,7 +19,7 @@ const pendingFor = 10 * time.Minute
 const fullFor = 10 * time.Second
 
 // isCreatingIndex reports whether a process is creating an index of the sink.
-func (r *indexRecord) isCreatingIndex(now time.Time) bool {
+func (r *sinkRecord) isCreatingIndex(now time.Time) bool {
 	for _, since := range r.Creating {
 		if now.Sub(since) <= pendingFor {
 			return true
@@ -64,7 +64,7 @@ func (s *Store) reserveIndex(ctx context.Context, name string) error {
 
 // reserve notes that an index is being created, and drops the notes of indexes that exist or were given up. It returns
 // the number of the sink's indexes, including those that are being created.
-func (r *indexRecord) reserve(name string, existing []string, now time.Time) int {
+func (r *sinkRecord) reserve(name string, existing []string, now time.Time) int {
 	counted := make(map[string]bool, len(existing)+1)
 	for _, n := range existing {
 		counted[n] = true

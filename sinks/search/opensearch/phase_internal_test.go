@@ -5,15 +5,15 @@ import "testing"
 // phase returns the phase of an index, from the sink's record and the state of the index on the server. note adds only
 // a new index to the record.
 func TestPhase(t *testing.T) {
-	noted := func(uuid string) *indexRecord { return &indexRecord{UUIDs: map[string]string{"docs": uuid}} }
+	noted := func(uuid string) *sinkRecord { return &sinkRecord{UUIDs: map[string]string{"docs": uuid}} }
 	there := func(uuid string) *indexState { return &indexState{Settings: map[string]any{"index.uuid": uuid}} }
 	for name, c := range map[string]struct {
-		record *indexRecord
+		record *sinkRecord
 		there  *indexState
 		want   phase
 	}{
-		"never made":                       {&indexRecord{}, nil, absent},
-		"just made":                        {&indexRecord{}, there("a"), unrecorded},
+		"never made":                       {&sinkRecord{}, nil, absent},
+		"just made":                        {&sinkRecord{}, there("a"), unrecorded},
 		"as it was noted":                  {noted("a"), there("a"), ready},
 		"noted without a UUID":             {noted(""), there("a"), ready},
 		"the server does not say its UUID": {noted("a"), there(""), ready},

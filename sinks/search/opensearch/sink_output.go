@@ -86,7 +86,7 @@ func (output) Emptied(context.Context, string) (bool, error) { return false, nil
 
 // Forget drops the recorded indexes and the fingerprint (the settings that shaped the documents) of the sink.
 func (o output) Forget(ctx context.Context) error {
-	return o.updateRecord(ctx, o.indexes.owner(), func(r *indexRecord) { r.UUIDs, r.Fingerprint = nil, nil })
+	return o.updateRecord(ctx, o.indexes.owner(), func(r *sinkRecord) { r.UUIDs, r.Fingerprint = nil, nil })
 }
 
 // Empty reports whether the sink has neither a document nor a tombstone on the server.

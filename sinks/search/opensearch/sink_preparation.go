@@ -108,7 +108,7 @@ func (s *Store) recordIndexes(
 	configured := s.indexes.definition.settingsByPath
 	switch {
 	case s.begins(r, existing):
-		r.indexRecord = indexRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Definition: configured,
+		r.sinkRecord = sinkRecord{Pipeline: r.Pipeline, Sink: r.Sink, Born: s.clock(), Definition: configured,
 			Fingerprint: r.Fingerprint}
 		for _, index := range existing {
 			r.Born = index.createdBefore(r.Born)
@@ -156,7 +156,7 @@ func (s *Store) anyLost(ctx context.Context, r *storedRecord, existing map[strin
 		if !x.canHaveName(name) {
 			continue // an index of a former name of the sink
 		}
-		if err := s.lostError(ctx, &r.indexRecord, name, existing[name]); err != nil {
+		if err := s.lostError(ctx, &r.sinkRecord, name, existing[name]); err != nil {
 			return err
 		}
 	}

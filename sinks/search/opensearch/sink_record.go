@@ -24,13 +24,14 @@ const (
 	stateMapping  = `{"dynamic":false,"properties":{"pipeline":{"type":"keyword"},"sink":{"type":"keyword"}}}`
 )
 
-// indexRecord is the record of a sink on the server.
-type indexRecord struct {
+// sinkRecord is the record of a sink on the server.
+type sinkRecord struct {
 	Pipeline string `json:"pipeline"`
 	Sink     string `json:"sink"`
 	// Born is the time when the sink's output began: when the record or the oldest index was created
 	Born time.Time `json:"born"`
-	// Definition is the configured definition of the sink's indexes, by path. The stored name is "asked"
+	// Definition has the configured settings and mappings of the sink's indexes: values by their paths. The stored name
+	// is "asked"
 	Definition  map[string]string  `json:"asked,omitempty"`
 	Fingerprint *state.Fingerprint `json:"fingerprint,omitempty"` // nil: no fingerprint is stored
 	// UUIDs maps the indexes that were created to their UUIDs. The stored name is "made"
@@ -40,8 +41,8 @@ type indexRecord struct {
 }
 
 // MarshalJSON encodes the record as one text, so that the members of the record do not become fields of the index.
-func (r indexRecord) MarshalJSON() ([]byte, error) {
-	type plain indexRecord
+func (r sinkRecord) MarshalJSON() ([]byte, error) {
+	type plain sinkRecord
 	inner, err := json.Marshal(plain(r))
 	if err != nil {
 		return nil, err
@@ -50,14 +51,14 @@ func (r indexRecord) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON decodes the result of MarshalJSON.
-func (r *indexRecord) UnmarshalJSON(b []byte) error {
+func (r *sinkRecord) UnmarshalJSON(b []byte) error {
 	var outer struct {
 		Record string `json:"record"`
 	}
 	if err := json.Unmarshal(b, &outer); err != nil {
 		return err
 	}
-	type plain indexRecord
+	type plain sinkRecord
 	return json.Unmarshal([]byte(outer.Record), (*plain)(r))
 }
 
@@ -68,13 +69,14 @@ func recordPath(sink search.Owner) string {
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
 
-// maxRecordTries bounds how often changeRecord reads a record again because another process changed it.
+// maxRecordTries is the maximum number of tries of changeRecord. A try fails if another process changes the record
+// between the read and the write.
 const maxRecordTries = 20
 
 // storedRecord is the record of a sink as it was read.
 type storedRecord struct {
-	indexRecord
-	found     bool   // false: the sink has no record, and indexRecord is zero
+	sinkRecord
+	found     bool   // false: the sink has no record, and sinkRecord is zero
 	condition string // query parameters that make a write conditional on the record being unchanged
 }
 
@@ -87,21 +89,21 @@ func (s *Store) readRecord(ctx context.Context, sink search.Owner) (storedRecord
 	}
 
 	var doc struct {
-		Found  bool        `json:"found"`
-		Seq    int64       `json:"_seq_no"`
-		Term   int64       `json:"_primary_term"`
-		Source indexRecord `json:"_source"`
+		Found  bool       `json:"found"`
+		Seq    int64      `json:"_seq_no"`
+		Term   int64      `json:"_primary_term"`
+		Source sinkRecord `json:"_source"`
 	}
 	if err := json.Unmarshal(body, &doc); err != nil {
 		return storedRecord{}, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", sink.Sink,
 			stateIndex, err)
 	}
-	if !doc.Found {
+	if !doc.Found { // OpenSearch answers 404 if the record is missing, so this is no answer of OpenSearch
 		return storedRecord{}, pipeline.Transient(errs.Errorf(
 			"opensearch: the answer holds no record of sink %s: is a proxy in between?", sink.Sink))
 	}
 	condition := fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term)
-	return storedRecord{indexRecord: doc.Source, found: true, condition: condition}, nil
+	return storedRecord{sinkRecord: doc.Source, found: true, condition: condition}, nil
 }
 
 // changeRecord changes the record of a sink with a conditional write, and creates a missing record. It calls change
@@ -122,7 +124,7 @@ func (s *Store) changeRecord(
 			return err
 		}
 
-		body, err := json.Marshal(r.indexRecord)
+		body, err := json.Marshal(r.sinkRecord)
 		if err != nil {
 			return err
 		}
@@ -145,7 +147,7 @@ func (s *Store) ensureStateIndex(ctx context.Context) error {
 		return err
 	}
 	if len(found) > 0 {
-		existing := found[stateIndex]
+		existing := found[stateIndex] // zero if stateIndex is an alias; then the check fails
 		return existing.checkRecordMapping()
 	}
 
@@ -165,25 +167,25 @@ func (s *Store) ensureStateIndex(ctx context.Context) error {
 
 // checkRecordMapping returns an error unless the index has the mapping of stateIndex.
 func (st *indexState) checkRecordMapping() error {
-	want, err := indexmap.Decode([]byte(stateMapping))
+	decoded, err := indexmap.Decode([]byte(stateMapping))
 	if err != nil {
 		return err
 	}
 
 	wanted := make(map[string]string)
-	if mapping, ok := want.(map[string]any); ok {
+	if mapping, ok := decoded.(map[string]any); ok {
 		flattenMapping(wanted, "mappings", mapping)
 	}
 	actual, err := st.settingsByPath()
-	if err == nil && definitionDifference(wanted, actual) != "" {
+	if err == nil && definitionDifference(wanted, actual) == "" {
+		return nil
+	}
+	if err == nil {
 		err = errs.New("it is not what is made for that")
 	}
-	if err != nil {
-		return pipeline.Fatal(
-			fmt.Errorf(
-				"opensearch: sinks keep their records in index %s, and there is another index or an alias of that name: %w; rename it", stateIndex, err))
-	}
-	return nil
+	return pipeline.Fatal(fmt.Errorf(
+		"opensearch: sinks keep their records in index %s, and there is another index or an alias of that name: %w; rename it",
+		stateIndex, err))
 }
 
 // alreadyExists reports whether an index could not be created because it exists.
@@ -209,24 +211,24 @@ func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (sta
 // SetFingerprint stores the fingerprint in the record of the sink.
 func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 	owner := search.Owner{Pipeline: f.Pipeline, Sink: f.Sink}
-	return s.updateRecord(ctx, owner, func(r *indexRecord) { r.Fingerprint = &f })
+	return s.updateRecord(ctx, owner, func(r *sinkRecord) { r.Fingerprint = &f })
 }
 
 // updateRecord changes the record of a sink, and creates stateIndex if it is missing. It retries as Open does.
-func (s *Store) updateRecord(ctx context.Context, sink search.Owner, change func(r *indexRecord)) error {
+func (s *Store) updateRecord(ctx context.Context, sink search.Owner, change func(r *sinkRecord)) error {
 	return retryUntilReady(ctx, func() error {
 		if err := s.ensureStateIndex(ctx); err != nil {
 			return err
 		}
 		return s.changeRecord(ctx, sink, func(r *storedRecord) (bool, error) {
-			change(&r.indexRecord)
+			change(&r.sinkRecord)
 			return true, nil
 		})
 	})
 }
 
 // StoreAge returns the time when the sink's output began: when its record or its oldest index was created. Forgets is
-// always true, because [Store.Purge] deletes old tombstones.
+// true, because [Store.Purge] deletes old tombstones, and with them the versions of deletes.
 func (s *Store) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	if s.indexes == nil {
 		return state.StoreAge{}, errs.New("opensearch: StoreAge: the store has no Indexes: give them in Options")
