@@ -13,16 +13,18 @@ import (
 // pipeline does not have any more can only be moved or discarded.
 func (r *run) checkSinks() error {
 	_, hasSink := r.routes[r.Sink]
-	_, hasTo := r.routes[r.To]
-	canRun := r.Sink == "" || hasSink || r.Discard
-	switch {
-	case r.To == "" && canRun:
+	isGone := r.Sink != "" && !hasSink
+	if r.To == "" {
+		if isGone && !r.Discard {
+			return errs.Errorf("the pipeline has no sink %q", r.Sink)
+		}
 		return nil
-	case r.To == "":
-		return errs.Errorf("the pipeline has no sink %q", r.Sink)
+	}
+	_, hasTo := r.routes[r.To]
+	switch {
 	case r.Discard:
 		return errs.New("To moves letters, and Discard removes them: choose one")
-	case r.Sink == "" || hasSink:
+	case !isGone:
 		return errs.Errorf("To moves letters of a sink that is gone: Sink is %q", r.Sink)
 	case !hasTo:
 		return errs.Errorf("the pipeline has no sink %q to move letters to", r.To)
@@ -54,7 +56,7 @@ func (r *run) move(ctx context.Context) error {
 	return nil
 }
 
-// moveLetters moves the letters of Sink to To, and returns the keys that have letters which stay.
+// moveLetters moves the selected letters of Sink to To. It returns the keys of the letters in scope that stay.
 func (r *run) moveLetters(ctx context.Context) (staying map[item.Key]bool, err error) {
 	barriers, err := r.moveBarriers(ctx)
 	if err != nil {
@@ -72,8 +74,8 @@ func (r *run) moveLetters(ctx context.Context) (staying map[item.Key]bool, err e
 		if letter.Sink != r.Sink || !r.inScope(&letter) {
 			continue
 		}
-		first, hasBarrier := barriers[letter.Key]
-		isAfterBarrier := hasBarrier && first.before(deliveryOrder{letter.Version, arrival})
+		firstStaying, hasBarrier := barriers[letter.Key]
+		isAfterBarrier := hasBarrier && firstStaying.before(deliveryOrder{letter.Version, arrival})
 		if isAfterBarrier || !r.isSelected(letter.Class) {
 			staying[item.Key(strings.Clone(string(letter.Key)))] = true
 			continue
@@ -81,13 +83,13 @@ func (r *run) moveLetters(ctx context.Context) (staying map[item.Key]bool, err e
 		letters = append(letters, letter)
 		bytes += int64(len(letter.Raw))
 		if len(letters) == batchSize || bytes >= r.Bytes {
-			if err := r.rename(ctx, letters); err != nil {
+			if err := r.moveBatch(ctx, letters); err != nil {
 				return nil, err
 			}
 			letters, bytes = letters[:0], 0
 		}
 	}
-	return staying, r.rename(ctx, letters)
+	return staying, r.moveBatch(ctx, letters)
 }
 
 // moveBarriers returns, for each key, the position of its first letter that is not selected. No later letter of the key
@@ -112,8 +114,9 @@ func (r *run) moveBarriers(ctx context.Context) (map[item.Key]barrier, error) {
 	return barriers, nil
 }
 
-// rename stores letters as letters of To, adds them to the marks of their keys, and removes the old letters.
-func (r *run) rename(ctx context.Context, letters []pipeline.DeadLetter) error {
+// moveBatch stores letters as letters of To, counts each in the mark of its key if To has marks, and removes the old
+// letters.
+func (r *run) moveBatch(ctx context.Context, letters []pipeline.DeadLetter) error {
 	if len(letters) == 0 {
 		return nil
 	}
