@@ -50,7 +50,7 @@ func (h *hasher) append(dst []byte, v item.Value) []byte {
 	return append(dst, '"')
 }
 
-// maxHashDepth bounds the number of names in a path, since each name doubles the number of patterns.
+// maxHashDepth is the maximum number of names in a path. A path of n names becomes 2^(n-1) patterns.
 const maxHashDepth = 8
 
 // withoutHashed returns the mask without the attributes at paths. They are hashed, so they need no mask. A path in

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// maxDraft bounds the buffers that are kept for later documents, in bytes.
+// maxDraft is the largest capacity of a buffer that is kept for later documents, in bytes.
 const maxDraft = 64 << 10
 
 // document returns the document of an item without hidden attributes. The result is a slice of its exact size.

@@ -46,9 +46,9 @@ type bulk struct {
 	stop error // error after which nothing more is sent
 }
 
-// maxRounds bounds how often sendAll sends a document. A document is sent again if it lost a race with another writer,
-// or if its index or script was just deleted. After the last round the mutation fails with a transient error, and the
-// pipeline waits before it retries.
+// maxRounds is how often sendAll sends a document at most. It sends a document again if the document lost a race with
+// another writer, or if its index or script was just deleted. After the last round the mutation fails with a transient
+// error, and the pipeline waits before it retries.
 const maxRounds = 5
 
 // sendAll sends the mutations whose indexes are in left. It repeats the mutations that are to be sent again at once,

@@ -285,7 +285,8 @@ func (s *Store) isReady(name string) bool {
 	return ok && s.clock().Sub(at) < recheckInterval
 }
 
-// maxTries bounds the attempts of makeReady. An attempt fails if another process creates the index at the same time.
+// maxTries is the maximum number of tries of makeReady. A try fails if another process creates the index at the same
+// time.
 const maxTries = 3
 
 // makeReady brings the index of a name to the phase ready, or returns an error.
@@ -341,8 +342,9 @@ func (s *Store) createRecorded(ctx context.Context, name string) (created bool, 
 
 // recordUUID records the UUID of an index in the sink's record.
 func (s *Store) recordUUID(ctx context.Context, name string, existing *indexState) error {
-	return s.changeRecord(ctx, s.indexes.owner(), func(r *storedRecord) (bool, error) {
-		return r.noteUUID(name, existing), s.lostError(ctx, &r.sinkRecord, name, existing)
+	return s.changeRecord(ctx, s.indexes.owner(), func(r *storedRecord) (changed bool, err error) {
+		changed = r.noteUUID(name, existing)
+		return changed, s.lostError(ctx, &r.sinkRecord, name, existing)
 	})
 }
 

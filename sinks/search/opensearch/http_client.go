@@ -57,8 +57,8 @@ func newClient(o Options) (*client, error) {
 	return c, err
 }
 
-// idleConnections bounds the idle connections to the server. A sink has several writes in flight. With Go's default of
-// 2 most writes would have to connect again.
+// idleConnections is the maximum number of idle connections to the server. A sink has several writes in flight. With
+// Go's default of 2, most writes would have to connect again.
 const idleConnections = 32
 
 func newTransport(ca string) (*http.Transport, error) {

@@ -18,7 +18,7 @@ type unfitMutation struct {
 	lags     int      // how often a field in decided did not fit, although all its values have one type
 }
 
-// maxLags bounds how often an unfit mutation is sent again for the same fields, and lagPause is the wait before each of
+// maxLags is how often an unfit mutation is sent again for the same fields at most. lagPause is the wait before each of
 // these tries.
 const maxLags = 8
 

@@ -34,7 +34,7 @@ const (
 	mustNot
 )
 
-// maxClauses bounds a query, since each clause is a SELECT.
+// maxClauses is the maximum number of clauses in a query. Each clause is a SELECT.
 const maxClauses = 100
 
 // QueryError reports the error of a query, and its position.

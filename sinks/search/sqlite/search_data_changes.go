@@ -129,7 +129,7 @@ type pathKey struct {
 	path  string
 }
 
-// maxPaths bounds the cache, because a map whose keys are ids has a path for each key.
+// maxPaths is the maximum number of paths in the cache. A map whose keys are ids has a path for each key.
 const maxPaths = 10_000
 
 // id returns the number of a path, and assigns one to a new path.
