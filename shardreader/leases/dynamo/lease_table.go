@@ -50,7 +50,7 @@ type Table struct {
 
 	mu          sync.Mutex
 	format      RowFormat
-	rows        int  // number of rows at the last Read
+	rowCount    int  // number of rows at the last Read
 	formatKnown bool // format was set from the rows of the table
 }
 

@@ -39,7 +39,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 // scanLeases adds the rows of the lease table to rows, and stores the row format that they show.
 func (t *Table) scanLeases(ctx context.Context, rows *scannedRows) error {
 	t.mu.Lock()
-	segmentCount := min(max(t.rows/rowsPerSegment, 1), maxSegments)
+	segmentCount := min(max(t.rowCount/rowsPerSegment, 1), maxSegments)
 	t.mu.Unlock()
 	errs := make([]error, segmentCount)
 	var wg sync.WaitGroup
@@ -52,7 +52,7 @@ func (t *Table) scanLeases(ctx context.Context, rows *scannedRows) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rows, t.formatKnown, t.format = rows.count, true, rows.signs.format(t.format)
+	t.rowCount, t.formatKnown, t.format = rows.count, true, rows.signs.format(t.format)
 	return nil
 }
 
