@@ -177,16 +177,7 @@ func (o *options) check(cfg *config.Config) error {
 // has the name. With --to the sink may have no letters, because an interrupted redrive has moved them.
 func (o *options) checkNames(ctx context.Context, cfg *config.Config, store deadletter.Store) (err error) {
 	sinkNames, classNames := cli.SinkNames(cfg), slices.Clone(classes)
-	check := func() error {
-		if err := cli.CheckNames("class", "no dead letter has this class", classNames, o.classes...); err != nil {
-			return err
-		}
-		if o.sink == "" || o.to != "" {
-			return nil
-		}
-		return cli.CheckNames("sink", cfg.File+" has no such sink, and no letter is of it", sinkNames, o.sink)
-	}
-	if check() == nil {
+	if o.checkNamesIn(cfg, sinkNames, classNames) == nil {
 		return nil // the names are found without the letters
 	}
 	defer func() { err = errors.Join(err, deadletter.Release(ctx, store)) }()
@@ -196,7 +187,18 @@ func (o *options) checkNames(ctx context.Context, cfg *config.Config, store dead
 		}
 		sinkNames, classNames = appendNew(sinkNames, l.Sink), appendNew(classNames, l.Class)
 	}
-	return check()
+	return o.checkNamesIn(cfg, sinkNames, classNames)
+}
+
+// checkNamesIn is checkNames for the names that were found.
+func (o *options) checkNamesIn(cfg *config.Config, sinkNames, classNames []string) error {
+	if err := cli.CheckNames("class", "no dead letter has this class", classNames, o.classes...); err != nil {
+		return err
+	}
+	if o.sink == "" || o.to != "" {
+		return nil
+	}
+	return cli.CheckNames("sink", cfg.File+" has no such sink, and no letter is of it", sinkNames, o.sink)
 }
 
 // appendNew appends a name, unless names has it or it is empty.
