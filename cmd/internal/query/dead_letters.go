@@ -53,13 +53,13 @@ has the first letter that failed: solve that problem before you run tablewake re
 	}
 	f := c.Flags()
 	f.BoolVar(&d.unmasked, "unmasked", false, "do not mask sensitive attributes")
-	f.BoolVar(&d.keys, "quarantined", false, "show the quarantined keys, not the letters")
+	f.BoolVar(&d.quarantined, "quarantined", false, "show the quarantined keys, not the letters")
 	return c
 }
 
 // deadOptions are the flags of `query dead`.
 type deadOptions struct {
-	unmasked, keys bool
+	unmasked, quarantined bool
 }
 
 // letterBox reads dead letters, and the marks that record which keys are quarantined. It reads a folder or real stores.
@@ -108,15 +108,15 @@ func readMarks(ctx context.Context, quarantine state.Quarantine) (marks []state.
 	return marks, nil
 }
 
-// showLocal prints the letters of a --local folder. It logs to errs.
-func (d *deadOptions) showLocal(ctx context.Context, dir local.Dir, errs io.Writer, out *cli.Results) (err error) {
-	box := folderBox(ctx, dir, cli.NewWarnLogger(errs, false))
+// showLocal prints the letters of a --local folder. It logs to stderr.
+func (d *deadOptions) showLocal(ctx context.Context, dir local.Dir, stderr io.Writer, out *cli.Results) (err error) {
+	box := folderBox(ctx, dir, cli.NewWarnLogger(stderr, false))
 	if !d.unmasked {
 		if box.mask, err = target.FolderMask(string(dir)); err != nil {
 			return err
 		}
 	}
-	return errors.Join(d.show(box, out), printSetAside(errs, dir.DeadLetters()))
+	return errors.Join(d.show(box, out), printSetAside(stderr, dir.DeadLetters()))
 }
 
 // showLive prints the letters of the real stores.
@@ -146,7 +146,7 @@ func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Resul
 
 // show prints the letters. With --quarantined it prints the quarantined keys instead.
 func (d *deadOptions) show(box letterBox, out *cli.Results) error {
-	if d.keys {
+	if d.quarantined {
 		return printQuarantined(box, out)
 	}
 	for l, err := range box.letters {
