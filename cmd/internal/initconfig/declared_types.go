@@ -162,8 +162,8 @@ func pathsIn(s *entity.Sampled, name, path string) (paths []string) {
 		return nil
 	}
 	for _, member := range slices.Sorted(maps.Keys(s.Members)) {
-		memberPath := path + item.PathText([]string{"x", member})[1:]
-		paths = append(paths, pathsIn(s.Members[member], member, memberPath)...)
+		step := item.PathText([]string{"x", member})[1:] // .NAME or ["NAME"]
+		paths = append(paths, pathsIn(s.Members[member], member, path+step)...)
 	}
 	return paths
 }
