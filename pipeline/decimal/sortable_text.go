@@ -46,6 +46,7 @@ func (d Decimal) appendMagnitude(dst []byte) []byte {
 	return d.coefficient().append(dst)
 }
 
+// subtractFrom9 replaces each digit d by the digit 9 - d.
 func subtractFrom9(digits []byte) {
 	for i := range digits {
 		digits[i] = '0' + '9' - digits[i]
