@@ -56,7 +56,7 @@ func (w *recordWriter) write(records []record.PageRecord, emptyMaps int) error {
 	return nil
 }
 
-// masked returns the JSON of a record after the mask, if there is one.
+// masked returns the JSON of a record after the mask, if there is one. It counts the records that the mask changes.
 func (w *recordWriter) masked(r record.PageRecord) []byte {
 	if w.mask == nil {
 		return r.Raw
@@ -98,7 +98,8 @@ func appendRecord(b *bytes.Buffer, raw []byte, arn string) error {
 		return err
 	}
 	line := compact.Bytes()
-	if len(line) > 2 && line[0] == '{' && !namesStream(line) {
+	hasMembers := len(line) > 2 && line[0] == '{'
+	if hasMembers && !namesStream(line) {
 		quoted, _ := json.Marshal(arn) // strings cannot fail
 		fmt.Fprintf(b, `{"eventSourceARN":%s,`, quoted)
 		line = line[1:]

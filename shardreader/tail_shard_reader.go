@@ -13,9 +13,9 @@ import (
 // tailReader reads one shard for [Tail].
 type tailReader struct {
 	*tailer
-	cursor   ShardCursor
-	readAt   time.Time // time of the last successful GetRecords call; at first, time of the reader's start
-	failures int       // failed calls in a row
+	cursor   ShardCursor // of the API that does not retry, because readToEnd retries
+	readAt   time.Time   // time of the last successful GetRecords call; at first, time of the reader's start
+	failures int         // failed calls in a row
 }
 
 // newReader returns a reader of a shard. newest is an iterator after the newest record of the shard at the time start.
