@@ -50,7 +50,7 @@ func writeTemplate(b *strings.Builder, text string, context templateContext) tem
 			b.WriteByte(text[i])
 			continue
 		}
-		isAfterBracket := i > 0 && text[i-1] == '[' // both are in one part, because a path has no values
+		isAfterBracket := i > 0 && text[i-1] == '[' // text has both, because no value can stand in a path
 		context = context.after(ch, isAfterBracket)
 	}
 	return context
