@@ -1,6 +1,6 @@
 // Package elements finds the elements of an item under `for_each`. The elements are those of one list, one set or one
-// map. Each element has an entry of its own, one row or one document of a sink. An identity distinguishes each element
-// among the elements of its item, and the key of its entry contains the identity.
+// map. Each element has an entry of its own, one row or one document of a sink. An element has an identity, which is
+// unique in its item. The identity is a part of the key of the entry.
 package elements
 
 import (
@@ -34,9 +34,9 @@ type Element struct {
 	Value    item.Value
 }
 
-// Of appends the elements of an item. If the path is absent or its value is NULL, Of appends nothing. Otherwise the
-// value must be a list, a set or a map, and must not have too many elements. The identity of each element must be valid
-// and unique. If not, Of returns an error. The error is permanent. It names paths and positions, but shows no value.
+// Of appends the elements of an item. If the path is absent or its value is NULL, Of appends nothing. Of returns an
+// error if the value is not a list, a set or a map, if it has too many elements, or if an identity is invalid or not
+// unique. The error is permanent. It names paths and positions, but shows no value.
 func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	v, ok := m.At(s.Path)
 	if !ok || v.IsNull() {
@@ -50,22 +50,21 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 		return dst, errs.Errorf("%s has %d elements, and %d are the most: raise `max`, or split the item",
 			redact.Field(s.Path.String()), v.Len(), most)
 	}
-	// Only a list or a set has Elements, and only a map has Members.
 	start := len(dst)
-	for i, e := range v.Elements() {
+	for i, e := range v.Elements() { // a list or a set
 		dst = append(dst, Element{Position: i, Value: e})
 	}
-	for name, e := range v.Members() {
+	for name, e := range v.Members() { // a map
 		dst = append(dst, Element{Position: len(dst) - start, ID: name, Value: e})
 	}
-	if err := s.identify(v.Kind(), dst[start:]); err != nil {
+	if err := s.setIdentities(v.Kind(), dst[start:]); err != nil {
 		return dst[:start], err
 	}
 	return dst, nil
 }
 
-// identify sets the identities of the elements of a value. kind is the type of the value.
-func (s *Spec) identify(kind item.Kind, elements []Element) error {
+// setIdentities sets the identities of the elements of a value. kind is the type of the value.
+func (s *Spec) setIdentities(kind item.Kind, elements []Element) error {
 	for i := range elements {
 		id, err := s.identity(kind, &elements[i])
 		if err != nil {
@@ -154,8 +153,8 @@ func (s *Spec) checkIdentities(elements []Element) error {
 	return nil
 }
 
-// Pattern returns the pattern of the elements of an item, for masks. It ends with .* if the value is a map, and with
-// [*] if it is a list or a set.
+// Pattern returns the pattern that a mask takes for all elements of an item. If Path is Lines, the pattern is Lines.*
+// for a map, and Lines[*] for a list or a set.
 func (s *Spec) Pattern(m item.Image) string {
 	if v, _ := m.At(s.Path); v.Kind() == item.KindM {
 		return s.Path.String() + ".*"
@@ -163,8 +162,8 @@ func (s *Spec) Pattern(m item.Image) string {
 	return s.Path.String() + "[*]"
 }
 
-// IDPath returns the pattern of the values that identities come from, for masks. pattern is the pattern of the
-// elements.
+// IDPath returns the pattern that a mask takes for the values that identities come from, such as Lines[*].Sku. pattern
+// is the pattern of the elements.
 func (s *Spec) IDPath(pattern string) string {
 	switch {
 	case s.By == "":
