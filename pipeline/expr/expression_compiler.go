@@ -42,9 +42,12 @@ var standardFunctions = []string{
 // sourceLimit is the maximum number of characters in an expression.
 const sourceLimit = 20_000
 
+// compile compiles an expression over names and the names that keys of the entities bind. It parses the expression,
+// rewrites it in place, checks its types, its result and its cost, and makes CEL's program and the direct form. The
+// error is an *Error.
 func (e Env) compile(src string, names []variable) (compiled, error) {
 	names = append(slices.Clone(names), e.boundNames()...)
-	celEnv, err := e.env(names)
+	celEnv, err := e.celEnv(names)
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
@@ -53,7 +56,7 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 		return compiled{}, e.explain(src, issues, names, nil)
 	}
 	r := newRewriter(src, parsed.NativeRep(), names)
-	clause := r.clauseOf(r.root)
+	clause := r.clauseOf(r.root) // before rewriteCondition changes the parsed expression
 	if err := r.rewriteCondition(r.root); err != nil {
 		return compiled{}, err
 	}
@@ -68,7 +71,7 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 	if err := checkCost(celEnv, checked); err != nil {
 		return compiled{}, err
 	}
-	program, err := celEnv.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.OptimizeRegex(matches))
+	program, err := celEnv.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.OptimizeRegex(constantPatterns))
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
@@ -89,8 +92,8 @@ func (e Env) boundNames() []variable {
 	return names
 }
 
-// env returns CEL's environment with this package's types and functions.
-func (e Env) env(names []variable) (*cel.Env, error) {
+// celEnv returns CEL's environment with this package's types and functions.
+func (e Env) celEnv(names []variable) (*cel.Env, error) {
 	subset := env.NewLibrarySubset()
 	for _, function := range standardFunctions {
 		subset.AddIncludedFunctions(env.NewFunction(function))
@@ -107,17 +110,18 @@ func (e Env) env(names []variable) (*cel.Env, error) {
 	return cel.NewCustomEnv(append(options, functions()...)...)
 }
 
-// matches makes CEL compile a constant pattern only once, when the expression is compiled.
-var matches = &interpreter.RegexOptimization{
-	Function:   "matches",
-	OverloadID: matchesOverload, // CEL prefers this to its own optimization, which is for the name matches
+// constantPatterns makes CEL compile a constant pattern of `matches` only once, when the expression is compiled.
+var constantPatterns = &interpreter.RegexOptimization{
+	Function: "matches",
+	// CEL has an optimization of its own for the name matches. One for the OverloadID comes first
+	OverloadID: matchesOverload,
 	RegexIndex: 1,
 	Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
-		compiled, err := regexp.Compile(pattern)
+		re, err := regexp.Compile(pattern)
 		if err != nil {
 			return nil, err
 		}
-		holds := func(s, _ string) bool { return compiled.MatchString(s) }
+		holds := func(s, _ string) bool { return re.MatchString(s) }
 		return interpreter.NewCall(call.ID(), call.Function(), call.OverloadID(), call.Args(), func(args ...ref.Val) ref.Val {
 			return evalText("matches", args[0], args[1], holds)
 		}), nil
