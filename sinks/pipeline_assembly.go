@@ -80,7 +80,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 		return nil, err
 	}
 	a.options.Name, a.options.Decoder = cfg.Name, Decoder(cfg)
-	a.options.Accept = acceptSource(cfg, a.options.Live)
+	a.options.Accept = newSourceCheck(cfg, a.options.Live)
 	if err := a.addFilters(); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Op
 func (a *assembly) addFilters() error {
 	filters := []pipeline.Filter{OwnWrites(a.cfg.Name)}
 	if a.cfg.Source.Kinesis != "" {
-		filters = append(filters, otherTable(a.cfg.Source.Tables[0].Name))
+		filters = append(filters, keepTable(a.cfg.Source.Tables[0].Name))
 	}
 	for _, f := range a.cfg.Filters {
 		filters = append(filters, a.filter(f.Filter))

@@ -11,15 +11,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// acceptSource returns a check that a change comes from the source that the file names. A Lambda function, for example,
-// may receive other records by mistake. If the file names the table's own stream, the check refuses changes of a
-// Kinesis stream. If the file names a Kinesis stream, it refuses changes of the table's own stream. The version of a
-// change of a Kinesis stream is a time, and it is above every version of the table's own stream. So one wrong record
-// would make all later changes of its item look old. If live is true and the file names the table's own stream, the
-// check also refuses changes of another table, because items of two tables may have the same keys. If live is false,
-// the check accepts them, because a saved record may come from a table with another name.
-func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
-	position := fmt.Sprintf("%s:%d", cfg.File, cfg.Source.Line)
+// newSourceCheck returns a check that a change comes from the source that the file names. A Lambda function, for
+// example, may receive other records by mistake.
+//
+// If the file names the table's own stream, the check refuses changes of a Kinesis stream, and the other way round. One
+// wrong record would make all later changes of its item look old: the version of a change of a Kinesis stream is a
+// time, which is above every version of the table's own stream.
+//
+// If live is true and the file names the table's own stream, the check also refuses changes of another table, because
+// items of two tables may have the same keys. If live is false, the check accepts them, because a saved record may come
+// from a table with another name.
+func newSourceCheck(cfg *config.Config, live bool) func(c *record.Change) error {
+	fileLine := fmt.Sprintf("%s:%d", cfg.File, cfg.Source.Line)
 	wantsKinesis := cfg.Source.Kinesis != ""
 	checksTable := live && !wantsKinesis
 	var tables []string
@@ -31,22 +34,22 @@ func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
 		switch {
 		case isKinesis && !wantsKinesis:
 			return errs.Errorf(
-				"%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", position)
+				"%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", fileLine)
 		case !isKinesis && wantsKinesis:
 			return errs.Errorf(
-				"%s: source.kinesis: a record came over the table's own stream: remove source.kinesis, or bring those of the Kinesis stream", position)
+				"%s: source.kinesis: a record came over the table's own stream: remove source.kinesis, or bring those of the Kinesis stream", fileLine)
 		case checksTable && c.Table != "" && !slices.Contains(tables, c.Table):
 			return errs.Errorf(
-				"%s: source: a record is of the table %s, and not of %s: look where the event source mapping points", position,
+				"%s: source: a record is of the table %s, and not of %s: look where the event source mapping points", fileLine,
 				c.Table, strings.Join(tables, ", "))
 		}
 		return nil
 	}
 }
 
-// otherTable returns a filter that drops the changes of all tables but the named one, because several tables may write
-// to one Kinesis stream.
-func otherTable(table string) pipeline.Filter {
+// keepTable returns a filter that keeps only the changes of a table, because several tables may write to one Kinesis
+// stream. It drops the others with the reason other_table.
+func keepTable(table string) pipeline.Filter {
 	return rules.Keep("other_table", pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
 		return c.Table == table, nil
 	}))
