@@ -15,24 +15,28 @@ const (
 	// DeniedFor is how long a call that worked before may be denied. After that the denial is fatal.
 	DeniedFor = 5 * time.Minute
 
-	// deniedApart is the longest pause between two denials of one period. Retries come sooner than that. So if the
-	// pause was longer, the call has succeeded meanwhile or was not made.
-	deniedApart = 90 * time.Second
+	// maxDenialPause is the longest pause between two denials of one period. Retries come sooner. A longer pause means
+	// that the call has succeeded meanwhile or was not made.
+	maxDenialPause = 90 * time.Second
 )
 
 // DenialTracker decides whether a denied call ([Denied]) is tried again. It covers calls of one kind. If no call of
-// that kind ever worked, the configuration is wrong, and a denial is fatal at once. Otherwise a denial is transient. It
-// becomes fatal when one right was denied for [DeniedFor], or when no call succeeded for that long. The zero
-// DenialTracker has seen no call. It is safe for concurrent use.
+// that kind ever worked, the configuration is wrong, and a denial is fatal at once. Otherwise a denial is transient
+// until one of these periods has lasted for [DeniedFor]:
+//   - The period of a right begins with the first denial of that right. It ends when a whole call succeeds, or when the
+//     right is not denied for maxDenialPause.
+//   - The period of all calls begins with the first denial of any right. It ends when a call or a part of one succeeds,
+//     or when nothing is denied for maxDenialPause.
+//
+// The zero DenialTracker has seen no call. It is safe for concurrent use.
 type DenialTracker struct {
 	mu        sync.Mutex
 	hasWorked bool                    // a call has succeeded, or a part of one
-	periods   map[string]denialPeriod // by right (see rightOf)
+	periods   map[string]denialPeriod // by right (see rightOf), and one for allCalls
 }
 
-// anyRight is the key in DenialTracker.periods for the period in which no call succeeded. A success ends this period,
-// whatever right the call needed.
-const anyRight = ""
+// allCalls is the key in DenialTracker.periods for the period of all calls.
+const allCalls = ""
 
 // denialPeriod has the times of the first and of the last denial of a period.
 type denialPeriod struct{ first, last time.Time }
@@ -50,9 +54,8 @@ func (t *DenialTracker) Classify(err error) error {
 	return t.noteDenial(err)
 }
 
-// classifyAll is Classify for a Write, which has an error for each delivery. It replaces denials in errs. Deliveries
-// can need different rights, so the success of one delivery does not end the period of a single right. The period of a
-// right ends when no denial came for deniedApart.
+// classifyAll is Classify for a Write, which has an error for each delivery. It replaces denials in errs. A delivery
+// that succeeds says nothing about the rights that other deliveries need, so it does not end the period of a right.
 func (t *DenialTracker) classifyAll(batchErr error, errs []error) error {
 	if batchErr != nil {
 		return t.Classify(batchErr)
@@ -76,13 +79,13 @@ func (t *DenialTracker) succeeded() {
 	clear(t.periods)
 }
 
-// partSucceeded notes that a part of a call succeeded. It keeps the periods of single rights, because the denied parts
-// can need other rights.
+// partSucceeded notes that a part of a call succeeded. It keeps the periods of rights, because the denied parts can
+// need other rights.
 func (t *DenialTracker) partSucceeded() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.hasWorked = true
-	delete(t.periods, anyRight)
+	delete(t.periods, allCalls)
 }
 
 // noteDenial notes a denial, and returns it as a transient or a fatal error.
@@ -90,18 +93,19 @@ func (t *DenialTracker) noteDenial(err error) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.hasWorked {
-		return err
+		return err // a Denied error is fatal
 	}
 	now := time.Now()
-	maps.DeleteFunc(t.periods, func(_ string, period denialPeriod) bool { return now.Sub(period.last) > deniedApart })
-	longest := max(t.extendPeriod(anyRight, now), t.extendPeriod(rightOf(err), now))
+	hasEnded := func(_ string, period denialPeriod) bool { return now.Sub(period.last) > maxDenialPause }
+	maps.DeleteFunc(t.periods, hasEnded)
+	longest := max(t.extendPeriod(allCalls, now), t.extendPeriod(rightOf(err), now))
 	if longest >= DeniedFor {
 		return Fatal(&deniedError{longest, err})
 	}
 	return Transient(err)
 }
 
-// extendPeriod extends the period of denials of a right, or begins one. It returns how long the period has lasted.
+// extendPeriod extends the period of a right or of allCalls, or begins one. It returns how long the period has lasted.
 func (t *DenialTracker) extendPeriod(right string, now time.Time) time.Duration {
 	if t.periods == nil {
 		t.periods = map[string]denialPeriod{}
