@@ -83,7 +83,7 @@ func (c *Coordinator) checkStopped() {
 		}
 		return
 	}
-	isReleasing := c.table.rows.busy > 0 || c.table.rows.ownLeases > 0
+	isReleasing := c.table.rows.writing > 0 || c.table.rows.ownLeases > 0
 	if isReleasing {
 		return
 	}

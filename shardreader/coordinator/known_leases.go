@@ -21,7 +21,7 @@ type rows struct {
 
 	unended   int // number of leases without the checkpoint SHARD_END
 	ownLeases int // number of leases of this consumer
-	busy      int // number of rows that are being written
+	writing   int // number of busy rows
 	walked    int // number of rows that the method all has returned so far; tests check its growth
 }
 
@@ -30,8 +30,8 @@ type row struct {
 	leases.Lease
 	unchangedSince time.Duration // when this consumer first saw the present owner and counter
 	writtenAt      time.Duration // when the result of the last write of this row came
-	knownAt        time.Duration // latest time at which the table is known to have held this row
-	confirmedAt    time.Duration // when a write of this row last succeeded: no other consumer had taken the lease
+	seenAt         time.Duration // when this consumer last read or wrote this row
+	confirmedAt    time.Duration // last successful write: it proves that no other consumer had taken the lease
 	busy           bool          // a write of this row is in flight or queued
 	assignment     *assignment   // nil if this consumer does not read the shard
 	callsInFlight  int           // calls in flight that read the shard, also those of earlier assignments
@@ -63,7 +63,7 @@ func (s *rows) hasChild(shard string) bool { return len(s.children[shard]) > 0 }
 func (s *rows) add(r *row) {
 	s.byShard[r.Shard] = r
 	s.sorted = nil
-	s.count(r, +1)
+	s.addToCounts(r, +1)
 	s.addToParents(r)
 }
 
@@ -71,41 +71,41 @@ func (s *rows) add(r *row) {
 func (s *rows) remove(r *row) {
 	delete(s.byShard, r.Shard)
 	s.sorted = nil
-	s.count(r, -1)
+	s.addToCounts(r, -1)
 	s.removeFromParents(r)
 }
 
-// change updates a lease. The row may have been removed before.
+// change updates a lease.
 func (s *rows) change(r *row, l leases.Lease) {
-	if s.byShard[r.Shard] != r {
+	if s.byShard[r.Shard] != r { // r was removed before
 		r.Lease = l
 		return
 	}
-	s.count(r, -1)
-	if slices.Equal(r.Parents, l.Parents) {
+	s.addToCounts(r, -1)
+	if slices.Equal(r.Parents, l.Parents) { // the usual case
 		r.Lease = l
 	} else {
 		s.removeFromParents(r)
 		r.Lease = l
 		s.addToParents(r)
 	}
-	s.count(r, +1)
+	s.addToCounts(r, +1)
 }
 
 // writeBegan notes that a lease is being written.
 func (s *rows) writeBegan(r *row) {
 	r.busy = true
-	s.busy++
+	s.writing++
 }
 
 // writeEnded notes that the write has ended.
 func (s *rows) writeEnded(r *row, now time.Duration) {
 	r.busy, r.writtenAt = false, now
-	s.busy--
+	s.writing--
 }
 
-// count adds n to each count that the lease is part of.
-func (s *rows) count(r *row, n int) {
+// addToCounts adds n to each count that the lease is part of.
+func (s *rows) addToCounts(r *row, n int) {
 	if !r.Ended() {
 		s.unended += n
 	}

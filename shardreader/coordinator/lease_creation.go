@@ -84,7 +84,7 @@ func (c *Coordinator) ensureRow(existing leases.Lease) *row {
 	r := c.table.rows.get(existing.Shard)
 	if r == nil {
 		r = c.addRow(existing)
-		r.writtenAt, r.knownAt, r.confirmedAt = c.now, c.now, c.now
+		r.writtenAt, r.seenAt, r.confirmedAt = c.now, c.now, c.now
 	}
 	return r
 }

@@ -107,7 +107,7 @@ func (c *Coordinator) takeNext() {
 // tryOpen opens a lease if this consumer owns it and may read it now.
 func (c *Coordinator) tryOpen(r *row) {
 	isInUse := r.assignment != nil || r.busy || r.callsInFlight > 0
-	isOutdated := r.knownAt < c.heartbeats.resumedAt // another consumer may have taken the lease since
+	isOutdated := r.seenAt < c.heartbeats.resumedAt // another consumer may have taken the lease since
 	if isInUse || isOutdated || !c.heartbeatFresh() || !c.isRunning() {
 		return
 	}

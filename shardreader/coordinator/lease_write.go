@@ -125,7 +125,7 @@ func (op *leaseWrite) updateRow(c *Coordinator) {
 	}
 	if !op.removes {
 		c.table.rows.change(r, op.next)
-		r.unchangedSince, r.knownAt, r.confirmedAt = c.now, c.now, c.now
+		r.unchangedSince, r.seenAt, r.confirmedAt = c.now, c.now, c.now
 	}
 }
 

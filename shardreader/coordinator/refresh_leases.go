@@ -165,7 +165,7 @@ func (c *Coordinator) updateLeases(sent time.Duration, found []leases.Lease) {
 		r := c.table.rows.get(l.Shard)
 		switch {
 		case r == nil && !c.writes.creating[l.Shard]:
-			c.addRow(l).knownAt = sent
+			c.addRow(l).seenAt = sent
 		case r != nil && isOlderThanRead(r):
 			c.updateRow(r, l, sent)
 		}
@@ -204,7 +204,7 @@ func (c *Coordinator) addRow(l leases.Lease) *row {
 // updateRow updates a lease; at is the time at which the table had the content l. If the owner or the counter has
 // changed, this consumer has lost the lease.
 func (c *Coordinator) updateRow(r *row, l leases.Lease, at time.Duration) {
-	r.knownAt = at
+	r.seenAt = at
 	changed := r.Owner != l.Owner || r.Counter != l.Counter
 	if changed {
 		r.unchangedSince = c.now
