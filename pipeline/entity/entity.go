@@ -14,8 +14,8 @@ type Entity struct {
 	Unique     []string     // bound names that identify an item of the entity. Default: none
 	Attributes *Shape       // shape of the declared attributes, an M. Default: any attributes
 
-	equalPairs []samePair // pairs of names whose values must be equal
-	earlier    []*Entity  // earlier entities of the set that may match the same keys
+	equalPairs   []samePair // pairs of names whose values must be equal
+	predecessors []*Entity  // earlier entities of the set that may match the same keys
 }
 
 // KeyPattern is the pattern of a key attribute.
@@ -45,10 +45,10 @@ type Set struct{ entities []*Entity }
 func NewSet(es ...*Entity) *Set {
 	for i, e := range es {
 		e.equalPairs = e.repeatedNames()
-		e.earlier = nil
+		e.predecessors = nil
 		for _, predecessor := range es[:i] {
 			if Compare(predecessor, e).Overlap != Disjoint {
-				e.earlier = append(e.earlier, predecessor)
+				e.predecessors = append(e.predecessors, predecessor)
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func (e *Entity) Match(m item.Image) (bool, error) {
 	if !e.MatchKey(m) {
 		return false, nil
 	}
-	for _, earlier := range e.earlier {
+	for _, earlier := range e.predecessors {
 		if !earlier.MatchKey(m) {
 			continue
 		}
@@ -180,7 +180,7 @@ func (e *Entity) Names() []string {
 
 // Predecessors returns the entities that are before e in the set and whose keys overlap with the keys of e.
 // [Entity.Match] evaluates the conditions of these entities before the condition of e.
-func (e *Entity) Predecessors() []*Entity { return slices.Clone(e.earlier) }
+func (e *Entity) Predecessors() []*Entity { return slices.Clone(e.predecessors) }
 
 // pattern returns the pattern of a key attribute, or nil if the entity has none.
 func (e *Entity) pattern(attribute string) *Pattern {

@@ -33,18 +33,13 @@ func (s *Set) Scope(names ...string) *Scope {
 	return sc
 }
 
-// bind returns the binding of a name. It returns nil if not all entities bind the name. It also returns nil if a key
-// can match two of the entities, and they bind the name differently.
+// bind returns the binding of a name. It returns nil if not all entities bind the name, or if one key could give the
+// name two values.
 func (sc *Scope) bind(name string) *Binding {
 	b := &Binding{name: name}
 	for _, e := range sc.entities {
-		i := slices.IndexFunc(e.Key, func(k KeyPattern) bool { return slices.Contains(k.Pattern.names, name) })
-		if i < 0 {
-			return nil
-		}
-		p := piece{entity: e, attribute: e.Key[i].Attribute, pattern: e.Key[i].Pattern,
-			nameIndex: slices.Index(e.Key[i].Pattern.names, name)}
-		if slices.ContainsFunc(b.pieces, p.contradicts) {
+		p, isBound := e.pieceOf(name)
+		if !isBound || slices.ContainsFunc(b.pieces, p.contradicts) {
 			return nil
 		}
 		b.pieces = append(b.pieces, p)
@@ -92,7 +87,7 @@ func (sc *Scope) Binding(name string) *Binding {
 func (sc *Scope) KeysOnly() bool {
 	hasCondition := func(e *Entity) bool { return e.When != nil }
 	for _, e := range sc.Entities() {
-		if hasCondition(e) || slices.ContainsFunc(e.earlier, hasCondition) {
+		if hasCondition(e) || slices.ContainsFunc(e.predecessors, hasCondition) {
 			return false
 		}
 	}
@@ -146,10 +141,20 @@ type piece struct {
 	nameIndex int // of the name in pattern
 }
 
-// contradicts reports whether a key can match the entities of both pieces, and the name is bound differently in them.
+// pieceOf returns the part of the entity's key that a name binds. isBound is false if there is none.
+func (e *Entity) pieceOf(name string) (p piece, isBound bool) {
+	for _, k := range e.Key {
+		if i := slices.Index(k.Pattern.names, name); i >= 0 {
+			return piece{entity: e, attribute: k.Attribute, pattern: k.Pattern, nameIndex: i}, true
+		}
+	}
+	return piece{}, false
+}
+
+// contradicts reports whether a key can match the entities of both pieces, and give the name a different value in each.
 func (p *piece) contradicts(other piece) bool {
-	isAlike := other.attribute == p.attribute && other.nameIndex == p.nameIndex && other.pattern.src == p.pattern.src
-	return !isAlike && Compare(other.entity, p.entity).Overlap != Disjoint
+	bindsAlike := other.attribute == p.attribute && other.nameIndex == p.nameIndex && other.pattern.src == p.pattern.src
+	return !bindsAlike && Compare(other.entity, p.entity).Overlap != Disjoint
 }
 
 // nextLiteral returns the fixed text that follows the name in the pattern.
@@ -170,12 +175,13 @@ func (b *Binding) Attributes() []string {
 }
 
 // Value returns the value that the name binds in an item. An image m with only the key is enough. If the scope has
-// several entities, and the patterns of none match the key, Value returns the absent value. If it has one, the caller
-// ensures that its patterns match.
+// several entities, and the patterns of none match the key, Value returns the absent value. If it has one entity, the
+// key must match its patterns: Value does not check that again.
 func (b *Binding) Value(m item.Image) item.Value {
 	for i := range b.pieces {
 		p := &b.pieces[i]
-		if len(b.pieces) > 1 && !p.entity.MatchKey(m) {
+		hasOtherEntities := len(b.pieces) > 1
+		if hasOtherEntities && !p.entity.MatchKey(m) {
 			continue
 		}
 		v, _ := m.Get(p.attribute)
@@ -184,24 +190,23 @@ func (b *Binding) Value(m item.Image) item.Value {
 	return item.Value{}
 }
 
-// IsText reports whether the name always binds a text, because it is a part of a longer pattern in all entities.
-// Otherwise it can bind a whole key attribute of another type.
+// IsText reports whether the name always binds a text. It does if it is a part of a longer pattern in all entities.
+// Otherwise it can bind a whole key attribute, which may be of another type.
 func (b *Binding) IsText() bool {
 	return !slices.ContainsFunc(b.pieces, func(p piece) bool { return p.pattern.BindsAll() })
 }
 
-// Excludes returns a byte that the text of the name cannot contain, or "" if there is none. There is one if the same
-// single byte follows the name in the patterns of all entities. The text of the name ends at the first occurrence of
-// this byte.
-func (b *Binding) Excludes() string {
-	excluded := b.pieces[0].nextLiteral()
-	if len(excluded) != 1 {
+// EndByte returns the byte that ends the text of the name, so that the text cannot contain it. The same single byte
+// must follow the name in the patterns of all entities. Otherwise EndByte returns "".
+func (b *Binding) EndByte() string {
+	end := b.pieces[0].nextLiteral()
+	if len(end) != 1 {
 		return ""
 	}
 	for i := range b.pieces {
-		if b.pieces[i].nextLiteral() != excluded {
+		if b.pieces[i].nextLiteral() != end {
 			return ""
 		}
 	}
-	return excluded
+	return end
 }

@@ -303,7 +303,7 @@ func TestScopes(t *testing.T) {
 		}
 	}
 	one := s.Scope("Order")
-	if one.Binding("Date").Excludes() != "#" || one.Binding("OrderId").Excludes() != "" || one.Unique()[0] != "OrderId" {
+	if one.Binding("Date").EndByte() != "#" || one.Binding("OrderId").EndByte() != "" || one.Unique()[0] != "OrderId" {
 		t.Error("a date has no #, an order's id has any text")
 	}
 	// A scope binds a name only if all its entities bind it in the same way.

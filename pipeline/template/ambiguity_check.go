@@ -50,7 +50,7 @@ func (h *placeholder) alphabet() (a alphabet, width int) {
 		a = bytesOf(escapes)
 	case fromBound:
 		a = anyByte()
-		for _, b := range []byte(h.bound.Excludes()) {
+		for _, b := range []byte(h.bound.EndByte()) {
 			a.remove(b)
 		}
 	default:
