@@ -20,7 +20,7 @@ func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWr
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	withRow := itemsOf(ws, func(w *state.ItemWrite) (item.Key, bool) { return w.Source, w.Guard.Row != "" })
+	withRow := witnessesOf(ws, func(w *state.ItemWrite) (item.Key, bool) { return w.Source, w.Guard.Row != "" })
 	if err := s.beforeWrite(ctx, t, withRow); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,9 @@ func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.I
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	withRows := itemsOf(ws, func(w *state.ItemRowsWrite) (item.Key, bool) { return w.Source, len(w.Next.Shares) > 0 })
+	withRows := witnessesOf(ws, func(w *state.ItemRowsWrite) (item.Key, bool) {
+		return w.Source, len(w.Next.Shares) > 0
+	})
 	if err := s.beforeWrite(ctx, t, withRows); err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 	if len(ms) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, noItems); err != nil {
+	if err := s.beforeWrite(ctx, t, noWitnesses); err != nil {
 		return nil, err
 	}
 	if t.InPlace {

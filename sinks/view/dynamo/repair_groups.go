@@ -21,7 +21,7 @@ func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.Group
 	if len(rs) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, noItems); err != nil {
+	if err := s.beforeWrite(ctx, t, noWitnesses); err != nil {
 		return nil, err
 	}
 	return runEach(s.DB, len(rs), func(i int) (lost bool, err error) {

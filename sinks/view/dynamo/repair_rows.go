@@ -36,7 +36,7 @@ func (s *Store) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepa
 	if len(rs) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, noItems); err != nil {
+	if err := s.beforeWrite(ctx, t, noWitnesses); err != nil {
 		return nil, err
 	}
 	if t.InPlace {

@@ -3,13 +3,11 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"iter"
 	"math"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
@@ -50,6 +48,7 @@ func (o output) Inspect(ctx context.Context, all bool) (in state.Inspection, err
 	})
 	isUndecided := !in.Complete && in.Total() == 0
 	if err == nil && all && isUndecided {
+		// The first pages had nothing to count, so nothing is counted twice.
 		in.Complete, err = o.scanRows(ctx, nil, math.MaxInt, func(item dynamo.Item) bool {
 			count(item)
 			return false
@@ -67,7 +66,7 @@ func (o output) Inspect(ctx context.Context, all bool) (in state.Inspection, err
 func (o output) scanRows(
 	ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool,
 ) (complete bool, err error) {
-	in := &dynamodb.ScanInput{
+	scan := &dynamodb.ScanInput{
 		TableName:            &o.Name,
 		Limit:                limit,
 		ConsistentRead:       aws.Bool(true),
@@ -77,16 +76,18 @@ func (o output) scanRows(
 			"#birth": metaBirth, "#expires": expiresAttribute},
 		ExpressionAttributeValues: dynamo.Item{":by": dynamo.S(o.Pipeline), ":view": dynamo.S(o.Sink)},
 	}
-	return o.store.views.ScanPages(ctx, in, pages, do)
+	return o.store.views.ScanPages(ctx, scan, pages, do)
 }
 
-// Emptied reads the first pages of the table. If these pages are the whole table and have no row of the sink, Emptied
-// reports whether the state remembers rows. Otherwise it returns false.
+// Emptied reports whether the table has lost the rows that the state remembers. It reads only the first pages of the
+// table, and returns false if the table has more pages.
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
-	for range 2 { // twice, because a row may be written or removed between the two reads
+	// The second round is for rows that another process writes between the scan and the reading of the state.
+	for range 2 {
 		hasRow := false
-		complete, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool {
+		pageSize := aws.Int32(100) // small, because usually the first page has a row
+		complete, err := o.scanRows(ctx, pageSize, inspectPages, func(dynamo.Item) bool {
 			hasRow = true
 			return false
 		})
@@ -98,20 +99,6 @@ func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 		}
 	}
 	return true, nil
-}
-
-// noItems yields no items. A write passes it to beforeWrite if it writes no guards and no contributions.
-func noItems(func(item.Key) bool) {}
-
-// itemsOf yields the items of the writes for which itemOf returns true.
-func itemsOf[W any](ws []W, itemOf func(*W) (item.Key, bool)) iter.Seq[item.Key] {
-	return func(yield func(item.Key) bool) {
-		for i := range ws {
-			if key, ok := itemOf(&ws[i]); ok && !yield(key) {
-				return
-			}
-		}
-	}
 }
 
 // Forget does nothing, because a table has no records of deleted rows.

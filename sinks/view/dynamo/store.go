@@ -94,6 +94,20 @@ func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.S
 	return s.CheckTables(ctx, t.State(), s.views)
 }
 
+// noWitnesses yields no items, for a write that has no guards and no contributions.
+func noWitnesses(func(item.Key) bool) {}
+
+// witnessesOf yields the items of the writes for which itemOf returns true.
+func witnessesOf[W any](ws []W, itemOf func(*W) (item.Key, bool)) iter.Seq[item.Key] {
+	return func(yield func(item.Key) bool) {
+		for i := range ws {
+			if key, ok := itemOf(&ws[i]); ok && !yield(key) {
+				return
+			}
+		}
+	}
+}
+
 // Empty reports whether no process ever wrote to the target. It returns false even if all rows were removed since.
 func (s *Store) Empty(ctx context.Context, t view.Target) (bool, error) {
 	return s.NeverWritten(ctx, t.State())
