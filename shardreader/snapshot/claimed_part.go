@@ -49,8 +49,8 @@ type claimedPart struct {
 	allWritten bool              // all pages are written
 }
 
-// returnedPage is a page that Read has returned. As the position of the page, the pipeline gets the number of the page
-// in its part.
+// returnedPage is a page that Read has returned. The pipeline knows the page by its number in the part: the number is
+// the page's Position.
 type returnedPage struct {
 	position pipeline.Position // position of the reader after the page
 	items    *atomic.Int64     // number of items; known once the page is decoded
@@ -63,7 +63,7 @@ func (s *Source) startReading(p *part) {
 		part: p, name: p.ID, pageTaken: make(chan struct{}, 1), storeSlot: make(chan struct{}, 1), firstNumber: 1,
 		position: pipeline.Position(p.stored.Position), items: p.stored.Items,
 	}
-	if p.losses > 0 { // the run revoked the former partition of this part, so the part needs a new name
+	if p.losses > 0 { // the part's former partition was revoked, and a run cannot use a revoked name again
 		c.name = fmt.Sprintf("%s~%d", p.ID, p.losses)
 	}
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
@@ -87,7 +87,7 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	for {
-		page, err := r.Read(c.ctx)
+		page, err := r.Read(c.ctx) // the last page may come with the error
 		if page != nil && !s.handToRead(c, page) {
 			return nil
 		}
@@ -125,21 +125,16 @@ func (s *Source) takePage(c *claimedPart) *pipeline.Page {
 	page := c.page
 	c.page = nil
 	signal(c.pageTaken)
+	number := c.firstNumber + int64(len(c.pages))
 	returned := returnedPage{position: page.Position, items: new(atomic.Int64), end: page.End}
-	if decode := page.Decode; decode != nil {
-		page.Decode = func() (*record.Page, error) {
-			decoded, err := decode()
-			if decoded != nil {
-				s.countItems(decoded, returned)
-			}
-			return decoded, err
-		}
-	} else {
-		s.countItems(&page.Page, returned)
-	}
 	c.pages = append(c.pages, returned)
 	page.Partition = c.name
-	page.Position = pipeline.Position(strconv.FormatInt(c.firstNumber+int64(len(c.pages))-1, 10))
+	page.Position = pipeline.Position(strconv.FormatInt(number, 10))
+	if page.Decode == nil {
+		s.countItems(&page.Page, returned)
+	} else {
+		s.countWhenDecoded(page, returned)
+	}
 	if page.End {
 		c.phase = ended
 		signal(s.wakeClaims)
@@ -147,9 +142,21 @@ func (s *Source) takePage(c *claimedPart) *pipeline.Page {
 	return page
 }
 
+// countWhenDecoded makes page.Decode note the items of the page.
+func (s *Source) countWhenDecoded(page *pipeline.Page, returned returnedPage) {
+	decode := page.Decode
+	page.Decode = func() (*record.Page, error) {
+		decoded, err := decode()
+		if decoded != nil {
+			s.countItems(decoded, returned)
+		}
+		return decoded, err
+	}
+}
+
 // countItems notes the items of a decoded page.
-func (s *Source) countItems(p *record.Page, of returnedPage) {
-	of.items.Store(int64(p.Len()))
+func (s *Source) countItems(p *record.Page, returned returnedPage) {
+	returned.items.Store(int64(p.Len()))
 	s.noteSelected(p)
 }
 
@@ -165,15 +172,15 @@ func (s *Source) noteWritten(c *claimedPart, lastNumber int64) {
 		c.items += page.items.Load()
 		s.ownItems += page.items.Load()
 		c.allWritten = page.end
-		if !page.end {
+		if !page.end { // the page of the end may have no position
 			c.position = page.position
 		}
 	}
 }
 
 // failPart notes that a part cannot be read. The part must be released, because another process may be able to read it.
-// Otherwise two processes that each keep such a part would wait for each other. If all of its pages that were read are
-// written, failPart releases the part at once.
+// If each of two processes kept a part that only the other can read, neither would end. failPart releases the part at
+// once if all of its pages that were read are written.
 func (s *Source) failPart(c *claimedPart, err error) {
 	s.mu.Lock()
 	if c.phase != reading || c.ctx.Err() != nil {
@@ -181,7 +188,7 @@ func (s *Source) failPart(c *claimedPart, err error) {
 		return
 	}
 	c.phase, c.err = failed, fmt.Errorf("part %s: %w", c.ID, err)
-	c.drained = true
+	c.drained = true // by the call of Drain below
 	isSettled := c.isSettled()
 	control := s.control
 	s.mu.Unlock()
@@ -193,7 +200,7 @@ func (s *Source) failPart(c *claimedPart, err error) {
 	signal(s.changed)
 	signal(s.wakeClaims)
 	if isSettled {
-		s.renewOnce(c) // if the write fails, the next renewal releases the part
+		s.renewOnce(c) // releases the part; if that fails, the next renewal releases it
 	}
 }
 
@@ -215,7 +222,7 @@ func (s *Source) renew(c *claimedPart) {
 func (s *Source) renewOnce(c *claimedPart) {
 	ctx, cancel := context.WithTimeout(c.ctx, s.options.ClaimTime/2)
 	defer cancel()
-	if err := s.store(ctx, c, keepUnlessSettled); err != nil && c.ctx.Err() == nil {
+	if err := s.storePart(ctx, c, keepUnlessSettled); err != nil && c.ctx.Err() == nil {
 		s.log.LogAttrs(s.ctx, slog.LevelWarn,
 			"the claim on a part of a snapshot cannot be renewed: another process may take the part over",
 			slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
@@ -230,9 +237,9 @@ const (
 	releaseAlways                     // the write releases the part
 )
 
-// store writes the position of a part, which also renews the claim or releases the part. If another process has taken
-// the part over, the part is lost. That is not an error.
-func (s *Source) store(ctx context.Context, c *claimedPart, end claimEnd) error {
+// storePart writes the position of a part, which also renews the claim or releases the part. If another process has
+// taken the part over, the part is lost. That is not an error.
+func (s *Source) storePart(ctx context.Context, c *claimedPart, end claimEnd) error {
 	select {
 	case c.storeSlot <- struct{}{}:
 		defer func() { <-c.storeSlot }()
@@ -254,7 +261,7 @@ func (s *Source) store(ctx context.Context, c *claimedPart, end claimEnd) error 
 		next.Owner = ""
 	}
 	s.mu.Unlock()
-	err := s.storeSelected(ctx)
+	err := s.storeSelectionNotes(ctx)
 	wasOwner := false
 	if err == nil {
 		wasOwner, err = s.options.Backfills.SetPart(ctx, old, next)
@@ -262,7 +269,7 @@ func (s *Source) store(ctx context.Context, c *claimedPart, end claimEnd) error 
 	if err != nil {
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.options.Run, err)
 	}
-	if !wasOwner { // an earlier write may have succeeded without an answer: claimablePart then returns the part again
+	if !wasOwner {
 		s.revokePart(c)
 		return nil
 	}
@@ -277,7 +284,9 @@ func (s *Source) store(ctx context.Context, c *claimedPart, end claimEnd) error 
 
 var errLost = errs.New("another process reads the part now")
 
-// revokePart revokes a part that another process has taken over.
+// revokePart revokes a part whose stored content is not what this process wrote last. Either another process has taken
+// the part over. Or a write of this process has succeeded, and its answer was lost: this process then finds itself as
+// the owner in the next list, and claims the part again under a new name.
 func (s *Source) revokePart(c *claimedPart) {
 	s.mu.Lock()
 	s.remove(c)
@@ -290,8 +299,9 @@ func (s *Source) revokePart(c *claimedPart) {
 	if control != nil {
 		control.Revoke(errLost, c.name)
 	}
+	// The name is added after the call of Revoke, which would create the partition again if it were forgotten.
 	s.mu.Lock()
-	s.forgets = append(s.forgets, c.name)
+	s.namesToForget = append(s.namesToForget, c.name)
 	s.mu.Unlock()
 	signal(s.changed)
 }

@@ -22,7 +22,7 @@ type selection struct {
 	name        string
 	condition   pipeline.Condition
 	hasSelected atomic.Bool // this process has read an item that the condition selects
-	noteStored  atomic.Bool // storeSelected has stored the note of this
+	noteStored  atomic.Bool // storeSelectionNotes has stored the note of this
 }
 
 func newSelections(conditions map[string]pipeline.Condition) (all []*selection) {
@@ -61,8 +61,8 @@ func (s *Source) noteSelected(p *record.Page) {
 	}
 }
 
-// storeSelected stores the missing notes. Each condition that has selected an item in this process has a note.
-func (s *Source) storeSelected(ctx context.Context) error {
+// storeSelectionNotes stores the missing notes. Each condition that has selected an item in this process has a note.
+func (s *Source) storeSelectionNotes(ctx context.Context) error {
 	for _, sel := range s.selections {
 		if !sel.hasSelected.Load() || sel.noteStored.Load() {
 			continue

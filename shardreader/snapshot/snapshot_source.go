@@ -71,7 +71,7 @@ type Source struct {
 	fatal         error          // error that ends Read; nil if there is none
 	claimed       []*claimedPart // claimed parts that are not gone
 	lastIndex     int            // index in claimed of the part whose page came last
-	forgets       []string       // lost partitions, for [pipeline.Control.Forget]
+	namesToForget []string       // lost partitions, for [pipeline.Control.Forget]
 	listedAt      time.Time      // when the parts were last listed
 	startProgress Progress       // progress when the parts were first listed
 	ownItems      int64          // number of items that this process read, and that are written
@@ -162,11 +162,11 @@ func (s *Source) leave() {
 func (s *Source) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	s.mu.Lock()
 	page, drains, err := s.pickPage(ctx)
-	forgets, control := s.forgets, s.control
-	s.forgets = nil
+	names, control := s.namesToForget, s.control
+	s.namesToForget = nil
 	s.mu.Unlock()
-	if control != nil && len(forgets) > 0 {
-		control.Forget(forgets...)
+	if control != nil && len(names) > 0 {
+		control.Forget(names...)
 	}
 	if control != nil && len(drains) > 0 {
 		control.Drain(drains...)
@@ -269,7 +269,7 @@ func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Positi
 	if !isSettled {
 		return nil
 	}
-	return s.store(ctx, c, keepUnlessSettled)
+	return s.storePart(ctx, c, keepUnlessSettled)
 }
 
 // claimedPartOf returns the claimed part of a partition; nil if the part is lost or done. The caller holds mu.
@@ -319,7 +319,7 @@ func (s *Source) Close(ctx context.Context) error {
 		storeErrs := make([]error, len(open))
 		var wg sync.WaitGroup
 		for i, c := range open {
-			wg.Go(func() { storeErrs[i] = s.store(ctx, c, releaseAlways) })
+			wg.Go(func() { storeErrs[i] = s.storePart(ctx, c, releaseAlways) })
 		}
 		wg.Wait()
 		if err := errors.Join(storeErrs...); err != nil {
