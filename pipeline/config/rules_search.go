@@ -31,7 +31,7 @@ func (c *checker) checkSearch(sink *Sink) {
 		c.checkRouting(s)
 	}
 	c.checkFields(&s.Fields)
-	c.checkNewNames(sink)
+	c.warnOfNameClashes(sink)
 	c.checkElementDocuments(sink)
 }
 
@@ -60,7 +60,8 @@ func (c *checker) checkIndex(sink *Sink) {
 func (c *checker) checkIndexTemplate(s *Search) {
 	c.FailIf(!s.Index.Stable(), &s.Index, "make it of the item, {@key} and {@table}",
 		"it differs from change to change of an item, and the document of an older one could not be found again")
-	c.FailIf(!s.OnDemand, c.firstWritten(&s.OnDemand, &s.Index), "write create: on_demand",
+	place := c.firstWritten(&s.OnDemand, &s.Index)
+	c.FailIf(!s.OnDemand, place, "write create: on_demand",
 		"which indexes there are, only the items tell: none can be made on start")
 	c.WarnIf(s.MaxIndexes == 0, &s.Index, "write max_indexes: 500",
 		"a new value makes a new index, and nothing bounds how many")
@@ -75,8 +76,9 @@ func (c *checker) checkIndexTemplate(s *Search) {
 		"a value that is not an index name, as one with an upper-case letter, sends its document to dead letters")
 }
 
-// checkRouting checks that a routing is made of key attributes only. If another attribute changed, the document would
-// be written to another shard of the index, and the old document would stay.
+// checkRouting checks that a routing can be made of key attributes only. If another attribute changed, the document
+// would be written to another shard of the index, and the old document would stay. The file does not name the key
+// attributes. So the sink compares the routing with the key of each change.
 func (c *checker) checkRouting(s *Search) {
 	if !s.Routing.Stable() {
 		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}",
@@ -128,8 +130,8 @@ func (c *checker) checkMapping(s *Search) {
 	}
 }
 
-// maxHashDepth is the maximum number of names in a hashed path if the file has `sensitive`. Each name of the path
-// doubles the number of patterns that masking needs.
+// maxHashDepth is the maximum number of names in a hashed path if the file has `sensitive`. For a path of n names, the
+// mask needs 2^(n-1) patterns, because a list may follow each name but the last.
 const maxHashDepth = 8
 
 // checkFields checks that the fields of a document do not contradict each other.
@@ -158,9 +160,8 @@ func (c *checker) checkHashedField(hashed *value, excluded []*value) {
 	field := c.joinedNames(hashed, hashed.Source)
 	for _, e := range excluded {
 		outer := joinNames(memberNames(e.Source))
-		isInside := outer != "" && strings.HasPrefix(field+"\x00", outer+"\x00")
-		c.FailIf(isInside, hashed, "remove one of them", "%s is excluded: there is nothing to hash",
-			yamlbind.Quoted(hashed.Source))
+		c.FailIf(outer != "" && isInside(field, outer), hashed, "remove one of them",
+			"%s is excluded: there is nothing to hash", yamlbind.Quoted(hashed.Source))
 	}
 	c.refuseVersionField(hashed, field, "remove it")
 	depth := len(memberNames(hashed.Source))
@@ -185,8 +186,9 @@ func (c *checker) checkRenamedFields(f *Fields) {
 	}
 }
 
-// checkNewNames warns if an attribute is renamed to the name of another attribute that the document also contains.
-func (c *checker) checkNewNames(sink *Sink) {
+// warnOfNameClashes warns if an attribute is renamed to the name of another attribute that the document also contains.
+// The document contains it under that name if the attribute is included, and neither excluded nor renamed.
+func (c *checker) warnOfNameClashes(sink *Sink) {
 	f := &sink.Search.Fields
 	if sink.Search.ForEach != nil || c.namesBrokenEntity(sink) {
 		return
@@ -196,9 +198,10 @@ func (c *checker) checkNewNames(sink *Sink) {
 	renamed := textsOf(c.ValueOf(&f.Rename).All(), func(e *value) string { return e.Name })
 	for _, e := range c.ValueOf(&f.Rename).All() {
 		isTopLevel := len(memberNames(e.Name)) == 1
-		name := e.Text()
+		name := e.Text() // the new name
 		isIncluded := len(included) == 0 || slices.Contains(included, name)
-		if !isTopLevel || !isIncluded || slices.Contains(excluded, name) || slices.Contains(renamed, name) {
+		otherKeepsName := isIncluded && !slices.Contains(excluded, name) && !slices.Contains(renamed, name)
+		if !isTopLevel || !otherKeepsName {
 			continue
 		}
 		isDeclared := slices.ContainsFunc(c.declaredShapes(c.scopeOf(sink)),
@@ -218,6 +221,9 @@ func (c *checker) joinedNames(e *value, path string) string { return joinNames(c
 
 func joinNames(names []string) string { return strings.Join(names, "\x00") }
 
+// isInside reports whether field is outer or a part of it. Both are joined names.
+func isInside(field, outer string) bool { return strings.HasPrefix(field+"\x00", outer+"\x00") }
+
 // memberNames returns the names that a path consists of. It returns nil if the path is wrong or goes through an element
 // of a list.
 func memberNames(path string) []string {
@@ -229,12 +235,15 @@ func memberNames(path string) []string {
 	return names
 }
 
-// fieldNames does the same as memberNames. If the path goes through one element of a list, it notes a problem. A field
-// of a document always covers all elements of a list.
+// fieldNames is memberNames, and notes a problem if the path goes through one element of a list: a field of a document
+// always covers all elements.
 func (c *checker) fieldNames(v *value, path string) []string {
-	names := memberNames(path)
-	_, err := item.ParsePath(path) // yamlbind has reported an error
-	c.FailIf(names == nil && err == nil, v, "write the path without the index: all elements of the list are meant",
+	p, err := item.ParsePath(path)
+	if err != nil {
+		return nil // yamlbind has reported the error
+	}
+	names, ok := p.Names()
+	c.FailIf(!ok, v, "write the path without the index: all elements of the list are meant",
 		"%s names one element of a list", path)
 	return names
 }

@@ -20,7 +20,8 @@ func (c *checker) refuseSelfFeeding(r rowSpec) {
 		return
 	}
 	when := r.sink.WhenItem
-	if isWrong := when == nil && c.Has(&r.sink.WhenItem); isWrong {
+	whenIsInvalid := when == nil && c.Has(&r.sink.WhenItem)
+	if whenIsInvalid {
 		return // yamlbind has reported it
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
@@ -28,15 +29,16 @@ func (c *checker) refuseSelfFeeding(r rowSpec) {
 		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and takes every item", r.noun)
 		return
 	}
-	row := slices.Concat(r.attributeNames, textsOf(*r.key, columnName))
+	rowNames := slices.Concat(r.attributeNames, textsOf(*r.key, columnName))
 	copiesItem := r.sink.View != nil && r.sink.View.AllAttributes
-	isInRow := func(path string) bool { return path == "*" || copiesItem || slices.Contains(row, path) }
+	isInRow := func(path string) bool { return path == "*" || copiesItem || slices.Contains(rowNames, path) }
 	if i := slices.IndexFunc(when.Paths(), isInRow); i >= 0 {
 		c.Fail(r.table, hint,
 			"the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)",
 			r.noun, when.Paths()[i])
 		return
 	}
+	// A row has none of the paths that `when` reads, so `when` takes a row if it takes an empty item.
 	empty, err := item.Parse([]byte("{}"))
 	if err != nil {
 		return
@@ -53,8 +55,8 @@ func (r rowSpec) mayBeItems() bool {
 	return r.sink.Scope == nil || slices.ContainsFunc(r.sink.Scope.Entities(), r.mayBelongTo)
 }
 
-// mayBelongTo reports whether a row can be an item of the entity. It cannot if, for one key attribute, no value that a
-// row can have matches the pattern of the entity.
+// mayBelongTo reports whether a row can be an item of the entity. It cannot if one key attribute of the rows never
+// matches the entity's pattern.
 func (r rowSpec) mayBelongTo(e *entity.Entity) bool {
 	for _, k := range e.Key {
 		if col := columnNamed(*r.key, k.Attribute); col != nil && alwaysDiffer(k.Pattern, col.Template) {
@@ -64,8 +66,8 @@ func (r rowSpec) mayBelongTo(e *entity.Entity) bool {
 	return true
 }
 
-// prefixed is a template or a key pattern. Prefix returns the fixed text with which its values begin. isWhole reports
-// whether the values are this text and nothing else.
+// prefixed is a template or a key pattern. Prefix returns the fixed text with which its values begin. isWhole is true
+// if the only value is this text.
 type prefixed interface {
 	Prefix() (text string, isWhole bool)
 }
