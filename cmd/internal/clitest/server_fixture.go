@@ -33,9 +33,8 @@ dead_letters: {bucket: %[1]s, prefix: dead/}
 `
 
 // OnServers points the environment to the real servers. It returns a configuration file that writes to them, the prefix
-// of all names in that file, and a client of the tables. Of the tables in the file, only the source table NAME-source
-// exists.
-func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
+// of all names in that file, and a client of the tables. It creates only the source table, PREFIX-source.
+func OnServers(t *testing.T) (file, prefix string, tables *dynamodb.Client) {
 	t.Helper()
 	for service, kind := range map[string]*server.Kind{"DYNAMODB": server.DynamoDB(), "S3": server.S3(),
 		"STS": server.Moto()} {
@@ -44,10 +43,10 @@ func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 	t.Setenv("AWS_ACCESS_KEY_ID", server.AccessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", server.SecretKey)
 	t.Setenv("AWS_REGION", server.Region)
-	name = "live-" + strings.ToLower(rand.Text())[:10]
+	prefix = "live-" + strings.ToLower(rand.Text())[:10]
 	search := server.OpenSearch().Endpoint(t)
 	file = filepath.Join(t.TempDir(), "shop.yaml")
-	if err := os.WriteFile(file, fmt.Appendf(nil, liveShop, name, search), 0o644); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, liveShop, prefix, search), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	endpoint := server.DynamoDB().Endpoint(t)
@@ -56,27 +55,28 @@ func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 		Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
 	})
 	if _, err := tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
-		TableName: aws.String(name + "-source"), BillingMode: types.BillingModePayPerRequest,
+		TableName: aws.String(prefix + "-source"), BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		err := errors.Join(deleteTables(tables, name), deleteIndexes(search, name))
+		err := errors.Join(deleteTables(tables, prefix), deleteIndexes(search, prefix))
 		if err != nil {
 			t.Error(err)
 		}
 	})
-	return file, name, tables
+	return file, prefix, tables
 }
 
 // deleteTables deletes the tables of the file that exist.
-func deleteTables(tables *dynamodb.Client, name string) (err error) {
+func deleteTables(tables *dynamodb.Client, prefix string) (err error) {
 	for _, suffix := range []string{"-source", "-state", "-rows"} {
 		_, deleteErr := tables.DeleteTable(context.Background(),
-			&dynamodb.DeleteTableInput{TableName: aws.String(name + suffix)})
-		if _, isMissing := errors.AsType[*types.ResourceNotFoundException](deleteErr); !isMissing {
+			&dynamodb.DeleteTableInput{TableName: aws.String(prefix + suffix)})
+		_, isMissing := errors.AsType[*types.ResourceNotFoundException](deleteErr)
+		if deleteErr != nil && !isMissing {
 			err = errors.Join(err, deleteErr)
 		}
 	}
@@ -96,10 +96,10 @@ func deleteIndexes(endpoint, prefix string) error {
 	return resp.Body.Close()
 }
 
-// Paid returns the count of the group "paid".
-func Paid(t *testing.T, tables *dynamodb.Client, name string) string {
+// Paid returns the number of orders that the sink `paid` has counted. prefix is the result of [OnServers].
+func Paid(t *testing.T, tables *dynamodb.Client, prefix string) string {
 	t.Helper()
-	got, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(name + "-rows"),
+	got, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(prefix + "-rows"),
 		ConsistentRead: new(true), Key: map[string]types.AttributeValue{
 			"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"},
 		}})
