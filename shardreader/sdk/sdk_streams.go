@@ -24,8 +24,8 @@ type Streams struct {
 
 var _ shardreader.API = (*Streams)(nil)
 
-// New returns an API that uses the SDK's client. o holds the options of the decoder. Each query replaces the StreamARN
-// and Shard of o.
+// New returns an API that uses the SDK's client. o holds the options of the decoder. New ignores o.StreamARN and
+// o.Shard, because each query names its own.
 func New(client *dynamodbstreams.Client, o record.DecoderOptions) *Streams {
 	return &Streams{client: client, decoder: record.NewDecoder(o)}
 }
@@ -41,7 +41,7 @@ func (s *Streams) ListStreams(ctx context.Context, table, after string) (shardre
 		ExclusiveStartStreamArn: nilIfEmpty(after),
 	}, keepRequestBody)
 	if err == nil && out.Streams == nil {
-		err = incomplete("it has no list of streams")
+		err = incompleteAnswer("it has no list of streams")
 	}
 	if err != nil {
 		return shardreader.StreamPage{}, newError(ctx, "ListStreams", subject, err)
@@ -70,24 +70,24 @@ func (s *Streams) DescribeStream(
 	}
 	out, err := s.client.DescribeStream(ctx, in, keepRequestBody)
 	if err == nil && out.StreamDescription == nil {
-		err = incomplete("it has no stream description")
+		err = incompleteAnswer("it has no stream description")
 	}
 	if err != nil {
 		return shardreader.StreamDescription{}, newError(ctx, "DescribeStream", q.StreamARN, err)
 	}
-	d := out.StreamDescription
+	described := out.StreamDescription
 	desc := shardreader.StreamDescription{
 		StreamRef: shardreader.StreamRef{
-			ARN:   aws.ToString(d.StreamArn),
-			Table: aws.ToString(d.TableName),
-			Label: aws.ToString(d.StreamLabel),
+			ARN:   aws.ToString(described.StreamArn),
+			Table: aws.ToString(described.TableName),
+			Label: aws.ToString(described.StreamLabel),
 		},
-		Status:   shardreader.StreamStatus(d.StreamStatus),
-		ViewType: record.ViewTypeOf(string(d.StreamViewType)),
-		Created:  aws.ToTime(d.CreationRequestDateTime).UTC(),
-		After:    aws.ToString(d.LastEvaluatedShardId),
+		Status:   shardreader.StreamStatus(described.StreamStatus),
+		ViewType: record.ViewTypeOf(string(described.StreamViewType)),
+		Created:  aws.ToTime(described.CreationRequestDateTime).UTC(),
+		After:    aws.ToString(described.LastEvaluatedShardId),
 	}
-	for _, listed := range d.Shards {
+	for _, listed := range described.Shards {
 		shard := shardreader.Shard{ID: aws.ToString(listed.ShardId), Parent: aws.ToString(listed.ParentShardId)}
 		if r := listed.SequenceNumberRange; r != nil {
 			shard.First, shard.Last = aws.ToString(r.StartingSequenceNumber), aws.ToString(r.EndingSequenceNumber)
@@ -112,7 +112,7 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 	}
 	out, err := s.client.GetShardIterator(ctx, in, options...)
 	if err == nil && aws.ToString(out.ShardIterator) == "" {
-		err = incomplete("it has no iterator")
+		err = incompleteAnswer("it has no iterator")
 	}
 	if err != nil {
 		return "", iteratorError(ctx, at, err)
@@ -123,10 +123,11 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 // iteratorError returns an error of GetShardIterator.
 func iteratorError(ctx context.Context, at shardreader.ShardPosition, err error) *shardreader.Error {
 	e := newError(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
-	// DynamoDB Local returns this code instead of refusing the type. Its code for other failures is InternalServerError.
+	// DynamoDB Local answers InternalFailure if it does not know the type, and InternalServerError if it fails.
 	typeIsUnknown := at.Type == shardreader.AtTimestamp && awserr.Code(err) == "InternalFailure"
 	if typeIsUnknown && ctx.Err() == nil {
-		e.Err = awserr.WithoutOperation(err) // not transient
+		// Without newError's mark, the error is not transient. The caller then takes another type instead of a retry.
+		e.Err = awserr.WithoutOperation(err)
 		e.Hint = "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON"
 	}
 	return e
@@ -143,22 +144,24 @@ func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (r
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
 	}
 	decoder := s.decoder.ForShard(q.StreamARN, q.Shard)
-	d := &awshttp.AnswerDecoder[record.GetRecordsPage]{
+	answers := &awshttp.AnswerDecoder[record.GetRecordsPage]{
 		MaxBytes: maxBody,
 		Decode: func(body []byte, _ smithy.Deserializable) (record.GetRecordsPage, error) {
 			return decoder.DecodeGetRecords(body)
 		},
 	}
 	_, err := s.client.GetRecords(ctx, in, keepRequestBody,
-		func(o *dynamodbstreams.Options) { d.Replace(&o.Protocol) })
-	if err != nil {
-		return d.Answer, newError(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
+		func(o *dynamodbstreams.Options) { answers.Replace(&o.Protocol) })
+	if err != nil { // Answer has the complete records of a response that broke off
+		return answers.Answer, newError(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
 	}
-	return d.Answer, nil
+	return answers.Answer, nil
 }
 
-// incomplete returns the error of a 2xx answer that lacks a part. The error is transient.
-func incomplete(text string) error { return &awshttp.Error{Status: http.StatusOK, Err: errs.New(text)} }
+// incompleteAnswer returns the error of a 2xx answer that lacks a part. The error is transient.
+func incompleteAnswer(text string) error {
+	return &awshttp.Error{Status: http.StatusOK, Err: errs.New(text)}
+}
 
 func shardSubject(shard, arn string) string { return fmt.Sprintf("shard %s of %s", shard, arn) }
 
@@ -169,7 +172,7 @@ func nilIfEmpty(s string) *string {
 	return &s
 }
 
-// sendOnce turns off the retries of the SDK, for a call that the caller can replace by another call.
+// sendOnce turns off the retries of the SDK, for a call with a fallback.
 func sendOnce(o *dynamodbstreams.Options) { o.RetryMaxAttempts = 1 }
 
 // keepRequestBody keeps the request body of a call open, because net/http may still send it after the response was
