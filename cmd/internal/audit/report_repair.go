@@ -60,13 +60,14 @@ func (r *RepairSummary) Err() error {
 // changes win, and a repeated repair does nothing.
 //
 // The groups of aggregates are repaired first: each is set to the sum of its stored contributions. A contribution is
-// what one item counts for in a group. The other findings follow. Each repaired contribution changes its groups, too.
+// what one item counts for in a group. The other findings follow. A contribution that is repaired then adds its
+// difference to its groups. That fails for a group that holds less than the contribution, so the groups come first.
 func (j *job) repairFindings(
-	ctx context.Context, report string, lookup run.Lookup, about run.Header,
+	ctx context.Context, report string, lookup run.Lookup, current run.Header,
 ) (*RepairSummary, error) {
 	r := &RepairSummary{Report: report, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
 	groups := make(map[int][]audit.Finding)
-	header, sum, err := j.forEachFinding(report, func(sink int, f *audit.Finding) error {
+	header, summary, err := j.forEachFinding(report, func(sink int, f *audit.Finding) error {
 		switch {
 		case !f.Verdict.Differs():
 			r.NotRepaired++
@@ -78,10 +79,10 @@ func (j *job) repairFindings(
 	if err != nil {
 		return nil, err
 	}
-	if err := j.checkReport(report, header, about); err != nil {
+	if err := j.checkReport(report, header, current); err != nil {
 		return nil, err
 	}
-	r.Unfinished = sum == nil
+	r.Unfinished = summary == nil
 	for _, sink := range slices.Sorted(maps.Keys(groups)) {
 		if err := j.repairGroups(ctx, sink, groups[sink], r); err != nil {
 			return nil, err
@@ -89,7 +90,7 @@ func (j *job) repairFindings(
 	}
 	repairer := run.NewRepairer(run.RepairOptions{
 		Sinks: j.sinks, Lookup: lookup, Budget: j.budget,
-		Done: func(sink int, f *audit.Finding, done audit.Outcome) { j.reportRepair(sink, f, done, r) },
+		Done: func(sink int, f *audit.Finding, o audit.Outcome) { j.reportRepair(sink, f, o, r) },
 	})
 	_, _, err = j.forEachFinding(report, func(sink int, f *audit.Finding) error {
 		if !f.Verdict.Differs() || f.Kind == audit.Group {
@@ -104,16 +105,17 @@ func (j *job) repairFindings(
 }
 
 // checkReport returns a usage error if a report is not about the pipeline, the table and the records of this command.
-func (j *job) checkReport(report string, header *run.Header, about run.Header) error {
+// header is of the report, and current is what the header of a new report would be.
+func (j *job) checkReport(report string, header *run.Header, current run.Header) error {
 	switch {
 	case header.Pipeline != j.cfg.Name:
 		return cli.Usagef("%s is of the pipeline %s, and %s is of %s", report, header.Pipeline, j.cfg.File, j.cfg.Name)
-	case header.Stream != about.Stream:
+	case header.Stream != current.Stream:
 		return cli.Usagef("%s is of a table whose stream was %q, and it is %q: audit again", report, header.Stream,
-			about.Stream)
-	case !j.live && header.Source != about.Source:
+			current.Stream)
+	case !j.live && header.Source != current.Source:
 		return cli.Usagef("%s is of %s, and these are %s: name the same records, or audit again", report,
-			header.Source, about.Source)
+			header.Source, current.Source)
 	}
 	return nil
 }
@@ -125,8 +127,9 @@ func (j *job) forEachFinding(
 ) (*run.Header, *run.Summary, error) {
 	return run.ReadReport(report, func(name string, f *audit.Finding) error {
 		sink := j.sinkIndex(name)
+		isSelection := len(j.o.sinks) > 0 // the report may have other sinks
 		switch {
-		case sink < 0 && len(j.o.sinks) > 0:
+		case sink < 0 && isSelection:
 			return nil
 		case sink < 0:
 			return fmt.Errorf("%s has the sink %s, and %s has not: audit again, or name the sinks with --sink", report, name,
@@ -142,25 +145,26 @@ func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r 
 	if !ok {
 		return fmt.Errorf("%s: the report has groups, and the sink has none: audit again", j.sinks[sink].Name())
 	}
-	done, err := groups.RepairGroups(ctx, state.Listing{Spend: j.budget.Spend, Throttled: j.budget.Throttled}, fs)
+	outcomes, err := groups.RepairGroups(ctx, state.Listing{Spend: j.budget.Spend, Throttled: j.budget.Throttled}, fs)
 	if err != nil {
 		return fmt.Errorf("%s: %w", groups.Name(), err)
 	}
-	for i := range done {
-		j.reportRepair(sink, &fs[i], done[i], r)
+	for i := range outcomes {
+		j.reportRepair(sink, &fs[i], outcomes[i], r)
 	}
 	return nil
 }
 
-// reportRepair counts and prints the result of a repair.
-func (j *job) reportRepair(sink int, f *audit.Finding, done audit.Outcome, r *RepairSummary) {
-	r.Results[done.Result]++
+// reportRepair counts and prints the outcome of a repair.
+func (j *job) reportRepair(sink int, f *audit.Finding, o audit.Outcome, r *RepairSummary) {
+	r.Results[o.Result]++
 	if j.onOutcome != nil {
-		j.onOutcome(j.sinks[sink].Name(), f, done)
+		j.onOutcome(j.sinks[sink].Name(), f, o)
 	}
-	text := cli.Choose(done.Result == audit.Repaired && r.DryRun, "would repair", string(done.Result))
-	if done.Reason != "" {
-		text += " (" + done.Reason + ")"
+	text := cli.Choose(o.Result == audit.Repaired && r.DryRun, "would repair", string(o.Result))
+	if o.Reason != "" {
+		text += " (" + o.Reason + ")"
 	}
-	fmt.Fprintf(j.streams.Err, "%s: %s: %s\n", j.sinks[sink].Name(), text, cmp.Or(done.WriteText, string(f.Kind)+" "+f.PlaceText))
+	fmt.Fprintf(j.streams.Err, "%s: %s: %s\n", j.sinks[sink].Name(), text,
+		cmp.Or(o.WriteText, string(f.Kind)+" "+f.PlaceText))
 }
