@@ -64,7 +64,7 @@ func (b *bulk) encode(positions []int) bulkRequest {
 		} else {
 			r.body = b.store.appendExact(r.body, index, m)
 		}
-		if len(r.body) > maxBytes && r.count > 0 {
+		if isFirst := r.count == 0; len(r.body) > maxBytes && !isFirst {
 			r.body = r.body[:before] // this mutation belongs to the next request
 			break
 		}
@@ -106,8 +106,7 @@ func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte
 	return append(dst, "}}}\n"...)
 }
 
-// appendFast appends the lines that write a mutation unless the change of the stored document was made in a later
-// second.
+// appendFast appends the lines that write a mutation unless the stored document is of a change in a later second.
 func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte {
 	dst = append(dst, `{"index":{`...)
 	dst = appendTarget(dst, index, m)
