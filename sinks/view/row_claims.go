@@ -19,7 +19,7 @@ func ComesBefore(c, d *state.Claim, rule Collision) bool {
 	if rule != KeepLast {
 		return byKey < 0
 	}
-	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), byKey) > 0
+	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), byKey) > 0 // the latest comes first
 }
 
 // putClaim adds the claim c, or replaces the item's former claim by c.
@@ -29,8 +29,8 @@ func (rc *RowClaims) putClaim(c state.Claim, rule Collision) {
 	rc.chooseOwner(rule)
 }
 
-// dropClaim removes the claim of the item with the key source. If the owner is not the first claim, because the rule of
-// collisions was changed, the row gets its right owner now.
+// dropClaim removes the claim of the item with the key source. It also corrects the owner if the rule of collisions was
+// changed since the owner was chosen.
 func (rc *RowClaims) dropClaim(source item.Key, rule Collision) {
 	rc.remove(source)
 	rc.chooseOwner(rule)
@@ -54,7 +54,7 @@ func (rc *RowClaims) chooseOwner(rule Collision) {
 			*waiting, rc.Owner = rc.Owner, *waiting
 		}
 	}
-	rc.remove("") // if the row had no owner, the zero claim took the new owner's place in Waiting
+	rc.remove("") // removes the zero claim, which the swap put into Waiting if the row had no owner
 }
 
 // isWaiting reports whether the claim of the item with the key source waits.
