@@ -37,7 +37,8 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 	}
 }
 
-// getNew gets the letters of a chunk concurrently, except for those that were seen. It adds the letters to seen.
+// getNew gets the letters of a chunk concurrently, except for those that were seen. It adds the letters to seen. Of a
+// letter that is in the chunk twice, both objects are read, because one of them may be removed meanwhile.
 func (s *Store) getNew(
 	ctx context.Context, chunk []object, seen map[letterID]bool,
 ) (letters []pipeline.DeadLetter, err error) {
@@ -52,7 +53,7 @@ func (s *Store) getNew(
 		return nil, err
 	}
 	for i, letter := range got {
-		isNew := found[i] && !seen[chunk[i].id] // a letter can be in a chunk twice
+		isNew := found[i] && !seen[chunk[i].id] // the chunk may have had the letter before
 		if isNew {
 			seen[chunk[i].id] = true
 			letters = append(letters, letter)
@@ -65,7 +66,7 @@ func (s *Store) getNew(
 func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, found bool, err error) {
 	out, err := s.Client.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.Bucket, Key: &key})
 	if err != nil {
-		if _, gone := errors.AsType[*types.NoSuchKey](err); gone {
+		if _, isMissing := errors.AsType[*types.NoSuchKey](err); isMissing {
 			return l, false, nil
 		}
 		return l, false, s.wrapError(ctx, "GetObject", err)
@@ -81,8 +82,8 @@ func (s *Store) get(ctx context.Context, key string) (l pipeline.DeadLetter, fou
 	return l, true, nil
 }
 
-// verifyAnswer makes the SDK accept only a complete answer of S3. Without verifyAnswer, the SDK takes an empty answer
-// for an empty listing.
+// verifyAnswer makes the SDK accept only a complete answer of S3. Otherwise the SDK would take an empty body for an
+// empty listing.
 func verifyAnswer(o *s3.Options) { o.HTTPClient = awshttp.VerifyS3(o.HTTPClient) }
 
 // listChunks lists the letters by name, at most Concurrency of them in each slice, and remembers their names for
@@ -96,7 +97,7 @@ func (s *Store) listChunks(ctx context.Context) iter.Seq2[[]object, error] {
 				yield(nil, s.wrapError(ctx, "ListObjectsV2", err))
 				return
 			}
-			for chunk := range slices.Chunk(s.remember(out.Contents), s.Concurrency) {
+			for chunk := range slices.Chunk(s.rememberLetters(out.Contents), s.Concurrency) {
 				if !yield(chunk, nil) {
 					return
 				}
@@ -105,8 +106,8 @@ func (s *Store) listChunks(ctx context.Context) iter.Seq2[[]object, error] {
 	}
 }
 
-// remember notes the names of listed letters for Remove, and returns the letters.
-func (s *Store) remember(objects []types.Object) []object {
+// rememberLetters notes the names of listed letters for Remove, and returns the letters. It skips other objects.
+func (s *Store) rememberLetters(objects []types.Object) []object {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var page []object
@@ -127,15 +128,12 @@ func (s *Store) remember(objects []types.Object) []object {
 const maxDeleted = 1000
 
 // Remove removes letters by ID, and blocks until the removal is durable. It uses the object names that the last Read
-// listed, and lists the objects if a name is unknown. If another process puts a letter again after the listing, the new
-// object stays.
+// listed, and lists the objects if a name is unknown. An object that is put after the listing stays.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	keys, allKnown := s.objectKeys(ids)
 	if !allKnown {
-		for _, err := range s.listChunks(ctx) {
-			if err != nil {
-				return err
-			}
+		if err := s.rememberAll(ctx); err != nil {
+			return err
 		}
 		keys, _ = s.objectKeys(ids)
 	}
@@ -156,6 +154,16 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		}
 	}
 	s.forget(ids)
+	return nil
+}
+
+// rememberAll lists all letters, so that Remove knows their names.
+func (s *Store) rememberAll(ctx context.Context) error {
+	for _, err := range s.listChunks(ctx) {
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
