@@ -264,11 +264,11 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	progress := cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))
 	defer progress.End()
 	o.Progress = progress
-	sum, err := run.Audit(ctx, o)
+	runSummary, err := run.Audit(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	return &summary{sum}, nil
+	return &summary{runSummary}, nil
 }
 
 // auditOptions returns the options of an audit that do not depend on which items and places are compared.

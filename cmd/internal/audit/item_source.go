@@ -331,7 +331,7 @@ func (j *job) selectKeys(o *run.Options) error {
 
 func (j *job) selectAgain(o *run.Options) error {
 	var withoutSink int64 // findings of sinks that the file does not have any more
-	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
+	header, runSummary, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
 		if j.sinkIndex(name) < 0 && len(j.o.sinks) == 0 {
 			withoutSink++
 		}
@@ -340,7 +340,7 @@ func (j *job) selectAgain(o *run.Options) error {
 	if err != nil {
 		return err
 	}
-	o.Header.Open = withoutSink + run.OpenAfter(header, sum, j.o.sinks)
+	o.Header.Open = withoutSink + run.OpenAfter(header, runSummary, j.o.sinks)
 	o.Items, o.Suspects = nil, j.suspectsOf(j.o.again)
 	return nil
 }
@@ -357,7 +357,7 @@ func (j *job) suspectsOf(report string) func(add func(sink int, s run.Suspect)) 
 
 // addSuspects adds the places of the audited sinks in a report.
 func (j *job) addSuspects(report string, add func(sink int, s run.Suspect)) error {
-	header, sum, err := run.ReadReport(report, func(name string, f *audit.Finding) error {
+	header, runSummary, err := run.ReadReport(report, func(name string, f *audit.Finding) error {
 		namesEntry := f.Item != "" || f.Place != ""
 		if i := j.sinkIndex(name); i >= 0 && namesEntry {
 			add(i, run.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})
@@ -370,7 +370,7 @@ func (j *job) addSuspects(report string, add func(sink int, s run.Suspect)) erro
 	if header.Pipeline != j.cfg.Name {
 		return cli.Usagef("%s is of the pipeline %s, and %s is of %s", report, header.Pipeline, j.cfg.File, j.cfg.Name)
 	}
-	if sum == nil {
+	if runSummary == nil {
 		fmt.Fprintf(j.streams.Err, cli.Warning+"the audit of %s did not end: there may be more differences\n", report)
 	}
 	return nil

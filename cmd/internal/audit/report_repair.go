@@ -67,7 +67,7 @@ func (j *job) repairFindings(
 ) (*RepairSummary, error) {
 	r := &RepairSummary{Report: report, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
 	groups := make(map[int][]audit.Finding)
-	header, summary, err := j.forEachFinding(report, func(sink int, f *audit.Finding) error {
+	header, runSummary, err := j.forEachFinding(report, func(sink int, f *audit.Finding) error {
 		switch {
 		case !f.Verdict.Differs():
 			r.NotRepaired++
@@ -82,7 +82,7 @@ func (j *job) repairFindings(
 	if err := j.checkReport(report, header, current); err != nil {
 		return nil, err
 	}
-	r.Unfinished = summary == nil
+	r.Unfinished = runSummary == nil
 	for _, sink := range slices.Sorted(maps.Keys(groups)) {
 		if err := j.repairGroups(ctx, sink, groups[sink], r); err != nil {
 			return nil, err
