@@ -140,11 +140,11 @@ func (e *Entity) Match(m item.Image) (bool, error) {
 	if !e.MatchKey(m) {
 		return false, nil
 	}
-	for _, earlier := range e.predecessors {
-		if !earlier.MatchKey(m) {
+	for _, predecessor := range e.predecessors {
+		if !predecessor.MatchKey(m) {
 			continue
 		}
-		if isMet, err := earlier.meetsCondition(m); isMet || err != nil { // m is of an earlier entity
+		if isMet, err := predecessor.meetsCondition(m); isMet || err != nil { // m is of the predecessor
 			return false, err
 		}
 	}
