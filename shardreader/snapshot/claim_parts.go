@@ -179,7 +179,7 @@ func (p *part) isWanted() bool { return p.claim == nil && !p.stale && p.err == n
 
 // isFree reports whether no other process reads the part.
 func (s *Source) isFree(p *part) bool {
-	isOwn := p.stored.Owner == s.options.Owner // without a claim, if the answer of an earlier write was lost
+	isOwn := p.stored.Owner == s.options.Owner // it has no claim if the answer of the write that claimed it was lost
 	ownerHasEnded := s.options.Alone || time.Since(p.counterSince) >= s.options.ClaimTime
 	return p.stored.Owner == "" || isOwn || ownerHasEnded
 }
