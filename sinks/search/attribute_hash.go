@@ -50,7 +50,7 @@ func (h *hasher) append(dst []byte, v item.Value) []byte {
 	return append(dst, '"')
 }
 
-// maxHashDepth is the maximum number of names in a path. A path of n names becomes 2^(n-1) patterns.
+// maxHashDepth is the maximum number of names in a path. A path of n names has 2^(n-1) patterns (see patternsOf).
 const maxHashDepth = 8
 
 // withoutHashed returns the mask without the attributes at paths. They are hashed, so they need no mask. A path in
@@ -80,7 +80,7 @@ func withoutHashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 	return mask.Except(hashed), nil
 }
 
-// patternsOf returns the patterns of a path of names: after each name but the last, there may be a list.
+// patternsOf returns the patterns of a path of names. A list may follow each name but the last.
 func patternsOf(names []string) []string {
 	patterns := []string{""}
 	for i, name := range names {

@@ -51,8 +51,8 @@ type bulk struct {
 // error, and the pipeline waits before it retries.
 const maxRounds = 5
 
-// sendAll sends the mutations whose indexes are in left. It repeats the mutations that are to be sent again at once,
-// for up to maxRounds rounds.
+// sendAll sends the mutations at the positions in left. Here and below, positions are those in b.mutations. sendAll
+// repeats the mutations that are to be sent again at once, for up to maxRounds rounds.
 func (b *bulk) sendAll(ctx context.Context, left []int) error {
 	for round := 0; len(left) > 0 && round < maxRounds; round++ {
 		if b.store.mode == Exact {
@@ -66,7 +66,7 @@ func (b *bulk) sendAll(ctx context.Context, left []int) error {
 }
 
 // resolve ensures that the indexes of the mutations at positions exist. It returns the mutations that can be sent, and
-// sets the errors of those that cannot. Here and below, positions are indexes into b.mutations.
+// sets the errors of those that cannot.
 func (b *bulk) resolve(ctx context.Context, positions []int) []int {
 	indexErrors := make(map[string]error) // by the name of the index; nil if the index exists
 	left := positions[:0:0]
