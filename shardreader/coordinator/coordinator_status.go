@@ -59,8 +59,9 @@ func (c *Coordinator) member(s survey) leases.Member {
 	m := leases.Member{
 		ID: c.options.ID, Name: c.options.Name, Heartbeat: c.heartbeats.lastNumber, Leaving: !c.isRunning(),
 		LeaseCount: len(c.assignments), AtEndHeartbeat: ends.allShards, CallsPerMonth: c.callsPerMonth(), Load: s.load,
-		RoutesDigest: c.options.Routes, QuietHeartbeat: ends.quietShards, BusyShards: ends.busy, Pending: s.pending,
-		Stopped: s.stopped, Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
+		RoutesDigest: c.options.Routes, QuietHeartbeat: ends.quietShards, BusyShards: ends.busyShards,
+		Pending: s.pending, Stopped: s.stopped, Behind: make(map[string]time.Time),
+		Failing: make(map[string]leases.ReadFailure),
 	}
 	for shard := range c.table.damaged {
 		m.Stopped[shard] = StoppedDamaged

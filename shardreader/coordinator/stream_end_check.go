@@ -70,8 +70,8 @@ func (c *Coordinator) isQuiet() bool {
 // shardEnds describes how far this consumer's shards are checkpointed.
 type shardEnds struct {
 	allShards   int64    // number of a heartbeat: all records older than the heartbeat are checkpointed; 0 if unknown
-	quietShards int64    // like allShards, but for the shards that are not in busy
-	busy        []string // shards that are not read and checkpointed to their ends, sorted
+	quietShards int64    // like allShards, but for the shards that are not in busyShards
+	busyShards  []string // shards that are not read and checkpointed to their ends, sorted
 }
 
 // shardEnds returns how far this consumer's shards are checkpointed. It returns the zero shardEnds if that is unknown,
@@ -87,23 +87,23 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 		if r.assignment == nil {
 			isUnopened := c.isOwn(r) && c.isActive(r)
 			if isUnopened {
-				e.busy = append(e.busy, r.Shard)
+				e.busyShards = append(e.busyShards, r.Shard)
 			}
 			continue
 		}
 		since, isAtEnd := r.assignment.atEnd(c.now)
 		if !isAtEnd {
-			e.busy = append(e.busy, r.Shard)
+			e.busyShards = append(e.busyShards, r.Shard)
 			continue
 		}
 		quietSince = min(quietSince, since)
 	}
-	if len(e.busy) > maxReported {
+	if len(e.busyShards) > maxReported {
 		return shardEnds{}
 	}
-	slices.Sort(e.busy)
+	slices.Sort(e.busyShards)
 	e.quietShards = c.heartbeatBefore(quietSince)
-	if len(e.busy) == 0 {
+	if len(e.busyShards) == 0 {
 		e.allShards = e.quietShards
 	}
 	return e

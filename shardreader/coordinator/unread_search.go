@@ -108,22 +108,22 @@ func (s *unreadSearch) unreadOwnShard(r *row) string {
 
 // unreadOtherShard checks a shard that another consumer should read.
 func (s *unreadSearch) unreadOtherShard(r *row) string {
-	m := s.c.table.consumers[r.Owner]
+	owner := s.c.table.consumers[r.Owner]
 	switch {
 	case r.Owner == "":
 		return "no consumer reads shard " + r.Shard
-	case m == nil || !s.c.alive(r.Owner):
+	case owner == nil || !s.c.alive(r.Owner):
 		return "shard " + r.Shard + " belongs to " + r.Owner + ", whose heartbeats stopped: another consumer takes it"
-	case m.Leaving:
+	case owner.Leaving:
 		return "shard " + r.Shard + " belongs to " + r.Owner + ", which is stopping"
-	case m.AtEndHeartbeat == 0:
+	case owner.AtEndHeartbeat == 0:
 		return r.Owner + " has not read and checkpointed all of its shards to their ends; it owns shard " + r.Shard
 	case s.check == nil:
 		return ""
 	case r.unchangedSince > s.check.tableReadAt:
 		s.moved = true
 		return "shard " + r.Shard + " was moved or checkpointed a moment ago"
-	case m.AtEndHeartbeat <= s.check.heartbeats[r.Owner]:
+	case owner.AtEndHeartbeat <= s.check.heartbeats[r.Owner]:
 		return r.Owner + " has not checked again shard " + r.Shard
 	}
 	return ""
