@@ -62,33 +62,33 @@ func (s *Source) claimParts() {
 
 // claimMore claims parts until this process reads Concurrency parts. It returns the wait before the next try.
 func (s *Source) claimMore() (wait time.Duration, err error) {
-	renewEvery := s.options.ClaimTime / 3
+	tryEvery := s.options.ClaimTime / 3
 	if s.lastListed().IsZero() {
 		if err := s.list(); err != nil {
-			return renewEvery, err
+			return tryEvery, err
 		}
 	}
 	for s.wantsMore() {
 		p, err := s.findClaimable()
 		if err != nil {
-			return renewEvery, err
+			return tryEvery, err
 		}
 		if p == nil {
 			s.logWaiting()
 			return time.Until(s.nextList()), nil
 		}
 		if err := s.claim(p); err != nil {
-			return renewEvery, err
+			return tryEvery, err
 		}
 	}
-	listEvery := renewEvery // time between two readings of the progress of other processes
+	listEvery := tryEvery // time between two readings of the progress of other processes
 	if len(s.parts) > fewParts {
 		listEvery = 2 * s.options.ClaimTime
 	}
 	if time.Since(s.lastListed()) >= listEvery {
-		return renewEvery, s.list()
+		return tryEvery, s.list()
 	}
-	return renewEvery, nil
+	return tryEvery, nil
 }
 
 // findClaimable returns a part that this process may claim; nil if there is none. It lists the parts again if the list
