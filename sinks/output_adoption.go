@@ -44,19 +44,19 @@ type Adoption struct {
 func Adopt(
 	ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string,
 ) ([]Adoption, error) {
-	m, err := openBirths(ctx, cfg, stores, readBefore)
+	r, err := openBirths(ctx, cfg, stores, readBefore)
 	if err != nil {
 		return nil, err
 	}
-	if m.lostReason != "" && len(names) > 0 {
-		return nil, errs.Errorf("%s: the whole state was lost: adopt all sinks together, without naming one", m.lostReason)
+	if r.lostReason != "" && len(names) > 0 {
+		return nil, errs.Errorf("%s: the whole state was lost: adopt all sinks together, without naming one", r.lostReason)
 	}
 	var all []Adoption
 	for _, s := range cfg.Sinks {
 		if !isSelected(s, names) {
 			continue
 		}
-		a, err := m.inspectOutput(ctx, cfg, s, stores)
+		a, err := r.inspectOutput(ctx, cfg, s, stores)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
 		}
@@ -70,12 +70,12 @@ func Adopt(
 // Accept records each output in the state, in order. It stops with an error at the first Adoption that is Refused or
 // that changed since [Adopt]. The Adoptions before that one are accepted. No consumer may run during the call.
 func Accept(ctx context.Context, cfg *config.Config, stores Stores, all []Adoption) error {
-	m, err := openBirths(ctx, cfg, stores, "")
+	r, err := openBirths(ctx, cfg, stores, "")
 	if err != nil {
 		return err
 	}
 	for i := range all {
-		if err := m.accept(ctx, cfg, stores, &all[i]); err != nil {
+		if err := r.accept(ctx, cfg, stores, &all[i]); err != nil {
 			return fmt.Errorf("sinks.%s: %w", all[i].Sink, err)
 		}
 	}

@@ -103,21 +103,21 @@ type birthRecords struct {
 
 // readBirths reads the births of a pipeline. readBefore is the argument of [SourceWasRead].
 func readBirths(ctx context.Context, births state.Births, readBefore string) (*birthRecords, error) {
-	m := &birthRecords{births: births}
+	r := &birthRecords{births: births}
 	var err error
-	if m.stored, err = storedBirths(ctx, births); err != nil {
+	if r.stored, err = storedBirths(ctx, births); err != nil {
 		return nil, err
 	}
-	for _, b := range m.stored {
-		m.started = m.started || b.Begun
+	for _, b := range r.stored {
+		r.started = r.started || b.Begun
 	}
-	if m.identity, err = births.Identity(ctx); err != nil {
-		return m, err
+	if r.identity, err = births.Identity(ctx); err != nil {
+		return r, err
 	}
-	if len(m.stored) == 0 {
-		m.lostReason, err = lossEvidence(ctx, births, readBefore)
+	if len(r.stored) == 0 {
+		r.lostReason, err = lossEvidence(ctx, births, readBefore)
 	}
-	return m, err
+	return r, err
 }
 
 // lossEvidence returns the evidence that a state without births was lost; "" if there is none. readBefore is the
@@ -234,7 +234,8 @@ func (r *birthRecords) checkUnrecorded(ctx context.Context, f *foundOutput) erro
 	}
 	// If the state has births of other sinks, it was not lost, and this sink is new. Then a partial look at the output
 	// is enough.
-	inspection, err := f.out.Inspect(ctx, len(r.stored) == 0)
+	all := len(r.stored) == 0
+	inspection, err := f.out.Inspect(ctx, all)
 	if err != nil || inspection.Total() == 0 {
 		return err
 	}

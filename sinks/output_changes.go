@@ -58,7 +58,7 @@ type SettingChange struct{ Name, Old, New string }
 // sinks that the file does not have. If names are given, it compares only these sinks, and does not read or list the
 // outputs of other sinks. stores must open existing outputs and create none.
 func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, names ...string) ([]OutputChange, error) {
-	m, err := openBirths(ctx, cfg, stores, "")
+	r, err := openBirths(ctx, cfg, stores, "")
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 		if !isSelected(s, names) {
 			continue
 		}
-		c, err := m.compareOutput(ctx, cfg, s, stores)
+		c, err := r.compareOutput(ctx, cfg, s, stores)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, s.Line, s.Name, err)
 		}
@@ -76,7 +76,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	if len(names) > 0 {
 		return all, nil
 	}
-	return append(all, m.removedOutputs(all)...), nil
+	return append(all, r.removedOutputs(all)...), nil
 }
 
 // isSelected reports whether names has the sink, or is empty. A Go sink is never selected, because it has no output to
