@@ -301,9 +301,9 @@ func evalText(name string, a, b ref.Val, holds func(s, part string) bool) ref.Va
 	if isNull(a) || isNull(b) {
 		return types.False
 	}
-	s, ok := a.(types.String)
-	part, ok2 := b.(types.String)
-	if !ok || !ok2 {
+	s, isText := a.(types.String)
+	part, partIsText := b.(types.String)
+	if !isText || !partIsText {
 		return fail("%s takes S and S, not %s and %s", name, kindOf(a), kindOf(b))
 	}
 	return boolValue(holds(string(s), string(part)))
