@@ -138,7 +138,7 @@ const maxHashDepth = 8
 func (c *checker) checkFields(f *Fields) {
 	included, excluded := make(map[string]bool), c.ValueOf(&f.Exclude).All()
 	for _, e := range c.ValueOf(&f.Include).All() {
-		field := c.joinedNames(e, e.Source)
+		field := c.checkedFieldKey(e, e.Source)
 		included[field] = true
 		c.refuseVersionField(e, field, "remove it")
 	}
@@ -146,20 +146,20 @@ func (c *checker) checkFields(f *Fields) {
 		c.checkHashedField(e, excluded)
 	}
 	for _, e := range excluded {
-		field := c.joinedNames(e, e.Source)
+		field := c.checkedFieldKey(e, e.Source)
 		c.FailIf(field != "" && included[field], e, "remove one of them", "%s is included too", yamlbind.Quoted(e.Source))
 	}
 	for _, e := range c.ValueOf(&f.Numbers).All() {
-		c.fieldNames(e, e.Name)
+		c.checkedNames(e, e.Name)
 	}
 	c.checkRenamedFields(f)
 }
 
 // checkHashedField checks a path of fields.hash. excluded has the paths of fields.exclude.
 func (c *checker) checkHashedField(hashed *value, excluded []*value) {
-	field := c.joinedNames(hashed, hashed.Source)
+	field := c.checkedFieldKey(hashed, hashed.Source)
 	for _, e := range excluded {
-		outer := joinNames(memberNames(e.Source))
+		outer := fieldKey(memberNames(e.Source))
 		c.FailIf(outer != "" && isInside(field, outer), hashed, "remove one of them",
 			"%s is excluded: there is nothing to hash", yamlbind.Quoted(hashed.Source))
 	}
@@ -171,14 +171,14 @@ func (c *checker) checkHashedField(hashed *value, excluded []*value) {
 
 // checkRenamedFields checks that the new names of fields differ.
 func (c *checker) checkRenamedFields(f *Fields) {
-	attributes := make(map[string]string) // path of the attribute, by the joined names of the new field
+	attributes := make(map[string]string) // path of the attribute, by the fieldKey of the new field
 	for _, e := range c.ValueOf(&f.Rename).All() {
-		names := c.fieldNames(e, e.Name)
+		names := c.checkedNames(e, e.Name)
 		if names == nil {
 			continue
 		}
 		names[len(names)-1] = e.Text()
-		field := joinNames(names)
+		field := fieldKey(names)
 		other, isTaken := attributes[field]
 		c.FailIf(isTaken, e, "give each its own name", "%s has this name already", other)
 		c.refuseVersionField(e, field, "give it another name")
@@ -215,13 +215,16 @@ func (c *checker) refuseVersionField(e *value, field, hint string) {
 	c.FailIf(field == "_tw", e, hint, "_tw is where a document keeps its version")
 }
 
-// joinedNames returns the names of a path as one string. If the path goes through an element of a list, joinedNames
-// notes a problem and returns "".
-func (c *checker) joinedNames(e *value, path string) string { return joinNames(c.fieldNames(e, path)) }
+// checkedFieldKey returns the fieldKey of a path. If the path goes through an element of a list, checkedFieldKey notes
+// a problem and returns "".
+func (c *checker) checkedFieldKey(e *value, path string) string {
+	return fieldKey(c.checkedNames(e, path))
+}
 
-func joinNames(names []string) string { return strings.Join(names, "\x00") }
+// fieldKey returns the names of a path as one string, which identifies a field.
+func fieldKey(names []string) string { return strings.Join(names, "\x00") }
 
-// isInside reports whether field is outer or a part of it. Both are joined names.
+// isInside reports whether field is outer or a part of it. Both are made by fieldKey.
 func isInside(field, outer string) bool { return strings.HasPrefix(field+"\x00", outer+"\x00") }
 
 // memberNames returns the names that a path consists of. It returns nil if the path is wrong or goes through an element
@@ -235,9 +238,9 @@ func memberNames(path string) []string {
 	return names
 }
 
-// fieldNames is memberNames, and notes a problem if the path goes through one element of a list: a field of a document
-// always covers all elements.
-func (c *checker) fieldNames(v *value, path string) []string {
+// checkedNames is memberNames, and notes a problem if the path goes through one element of a list: a field of a
+// document always covers all elements.
+func (c *checker) checkedNames(v *value, path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil // yamlbind has reported the error

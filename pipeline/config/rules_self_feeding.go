@@ -72,7 +72,8 @@ type prefixed interface {
 	Prefix() (text string, isWhole bool)
 }
 
-// alwaysDiffer reports whether the prefixes show that no value of a equals a value of b.
+// alwaysDiffer reports whether the prefixes show that no value of a equals a value of b. A common value would begin
+// with both prefixes.
 func alwaysDiffer(a, b prefixed) bool {
 	aPrefix, aIsWhole := a.Prefix()
 	bPrefix, bIsWhole := b.Prefix()
