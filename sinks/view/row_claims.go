@@ -45,7 +45,7 @@ func (rc *RowClaims) remove(source item.Key) {
 }
 
 // chooseOwner gives the row to the first claim. The former owner waits. A row may have no owner, because the owner left
-// or its claim is damaged.
+// or its claim is damaged. chooseOwner swaps the owner with each waiting claim that comes before it.
 func (rc *RowClaims) chooseOwner(rule Collision) {
 	for i := range rc.Waiting {
 		waiting := &rc.Waiting[i]
