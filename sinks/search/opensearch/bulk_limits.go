@@ -24,15 +24,15 @@ func (l *limits) maxBytes() int {
 	return min(l.bytes, l.window)
 }
 
-// tooLarge notes that the server refused a request of n bytes as too large.
-func (l *limits) tooLarge(n int) {
+// noteTooLarge notes that the server refused a request of n bytes as too large.
+func (l *limits) noteTooLarge(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bytes = max(1, min(l.bytes, n/2))
 }
 
-// busy notes that the server was too busy for a request of n bytes.
-func (l *limits) busy(n int) {
+// noteBusy notes that the server was too busy for a request of n bytes.
+func (l *limits) noteBusy(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.window = max(minWindow, min(l.window, n/2))

@@ -163,7 +163,7 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, positions []int) (sen
 	isBadDocument := class == badMapping && a.status == http.StatusBadRequest
 	if !isTooLarge && !isBadDocument {
 		if class == busy {
-			s.limits.busy(len(r.body))
+			s.limits.noteBusy(len(r.body))
 		}
 		b.fail(positions, refusedBulkError(a, &f))
 		return nil
@@ -176,7 +176,7 @@ func (b *bulk) perform(ctx context.Context, r bulkRequest, positions []int) (sen
 		return nil
 	}
 	if isTooLarge {
-		s.limits.tooLarge(len(r.body))
+		s.limits.noteTooLarge(len(r.body))
 	}
 	half := len(positions) / 2
 	return append(b.send(ctx, positions[:half]), b.send(ctx, positions[half:])...)
