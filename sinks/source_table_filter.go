@@ -14,9 +14,9 @@ import (
 // newSourceCheck returns a check that a change comes from the source that the file names. A Lambda function, for
 // example, may receive other records by mistake.
 //
-// If the file names the table's own stream, the check refuses changes of a Kinesis stream, and the other way round. One
-// wrong record would make all later changes of its item look old: the version of a change of a Kinesis stream is a
-// time, which is above every version of the table's own stream.
+// If the file names the table's own stream, the check refuses changes of a Kinesis stream: the version of such a change
+// is a time, which is above every version of the table's own stream, so that all later changes of its item would look
+// old. If the file names a Kinesis stream, the check refuses changes of the table's own stream, which would look old.
 //
 // If live is true and the file names the table's own stream, the check also refuses changes of another table, because
 // items of two tables may have the same keys. If live is false, the check accepts them, because a saved record may come

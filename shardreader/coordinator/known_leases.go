@@ -30,11 +30,13 @@ type row struct {
 	leases.Lease
 	unchangedSince time.Duration // when this consumer first saw the present owner and counter
 	writtenAt      time.Duration // when the result of the last write of this row came
-	seenAt         time.Duration // when this consumer last read or wrote this row
-	confirmedAt    time.Duration // last successful write: it proves that no other consumer had taken the lease
-	busy           bool          // a write of this row is in flight or queued
-	assignment     *assignment   // nil if this consumer does not read the shard
-	callsInFlight  int           // calls in flight that read the shard, also those of earlier assignments
+	// seenAt is the latest time at which the table is known to have held this row: when the read was sent, or when the
+	// result of the write came
+	seenAt        time.Duration
+	confirmedAt   time.Duration // last successful write: it proves that no other consumer had taken the lease
+	busy          bool          // a write of this row is in flight or queued
+	assignment    *assignment   // nil if this consumer does not read the shard
+	callsInFlight int           // calls in flight that read the shard, also those of earlier assignments
 	// mayStartAtLatest: this consumer created the lease at LATEST less than 5 s ago, and has not read the shard
 	mayStartAtLatest bool
 }

@@ -133,7 +133,7 @@ func (d *draft) keyPatterns(key []entity.KeyPattern) string {
 	return strings.Join(patterns, ", ")
 }
 
-// patternText returns the line of a key attribute: its name and its pattern.
+// patternText returns a key attribute of the file: its name and its pattern.
 func patternText(p entity.KeyPattern) string {
 	return yamlScalar(p.Attribute) + ": " + yamlScalar(p.Pattern.String())
 }

@@ -128,7 +128,8 @@ func (s *Store) rememberLetters(objects []types.Object) []object {
 const maxDeleted = 1000
 
 // Remove removes letters by ID, and blocks until the removal is durable. It uses the object names that the last Read
-// listed, and lists the objects if a name is unknown. An object that is put after the listing stays.
+// listed, and lists the objects if a name is unknown. An object with another name that is put after the listing
+// stays.
 func (s *Store) Remove(ctx context.Context, ids []string) error {
 	keys, allKnown := s.objectKeys(ids)
 	if !allKnown {
