@@ -208,12 +208,15 @@ func settingsRefusal(s config.Sink, f foundOutput, e *ChangedError) string {
 	return ""
 }
 
-// movesLatest reports whether rows move of a view with on_collision: last, in which several items may claim a row.
+// movesLatest reports whether rows of a view with on_collision: last may move, appear or vanish, in which several items
+// may claim a row.
 func movesLatest(e *ChangedError) bool {
+	selecting := []string{"view.when", "view.of", "view.filters", "filters"}
 	moves := func(setting string) bool {
-		return strings.HasPrefix(setting, "view.key") || setting == "view.when" || strings.HasPrefix(setting, "entities.")
+		return strings.HasPrefix(setting, "view.key") || strings.HasPrefix(setting, "entities.") ||
+			slices.Contains(selecting, setting)
 	}
-	isLatest := e.Old["view.on_collision"] == "last" && e.Old["view.guards"] != "rows"
+	isLatest := e.New["view.on_collision"] == "last" && e.New["view.guards"] != "rows"
 	return isLatest && slices.ContainsFunc(e.Settings, moves)
 }
 

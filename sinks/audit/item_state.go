@@ -62,6 +62,14 @@ func (k *ItemState) MayLack(newest record.Version) bool {
 	return newest.Compare(version) > 0
 }
 
+// recordVersion returns the version of the last saved record of the item; zero if the item was read elsewhere.
+func (k *ItemState) recordVersion() record.Version {
+	if k == nil || k.Evidence != LastRecord {
+		return record.Version{}
+	}
+	return k.Change.Version
+}
+
 // change returns the item as a change; nil if the item is unknown.
 func (k *ItemState) change() *record.Change {
 	if k == nil {

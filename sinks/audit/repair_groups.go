@@ -43,7 +43,11 @@ func (s *groupSink) Repair(ctx context.Context, known *ItemState, f Finding) (Ou
 	if stored[0].Version != f.Version {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	write, err := s.aggregate.RepairContribution(c.Key, stored[0], want, c.Version)
+	recordVersion := known.recordVersion()
+	if s.keepsExpired() { // the last record does not show the shares of expired items
+		recordVersion = record.Version{}
+	}
+	write, err := s.aggregate.RepairContribution(c.Key, stored[0], want, recordVersion, c.Version)
 	if err != nil {
 		return refusedRepair(err)
 	}

@@ -26,7 +26,7 @@ func (s *rowSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outc
 		return refusedRepair(err)
 	}
 	if planned.guarded || s.isGuarded(c, f.Kind) {
-		return s.repairClaim(ctx, c, &present, planned.rows)
+		return s.repairClaim(ctx, c, known.recordVersion(), &present, planned.rows)
 	}
 	row := plannedRow{row: state.Row(f.Place), keyText: present.PlaceText}
 	if i := slices.IndexFunc(planned.rows, func(p plannedRow) bool { return p.row == row.row }); i >= 0 {
@@ -122,8 +122,10 @@ func (s *rowSink) keepUnstableColumns(
 }
 
 // repairClaim writes the guard of an item, its claim and the row that it claims. If the item loses another row, that
-// row goes to the next claim.
-func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding, rows []plannedRow) (Outcome, error) {
+// row goes to the next claim. recordVersion is the result of [ItemState.recordVersion].
+func (s *rowSink) repairClaim(
+	ctx context.Context, c *record.Change, recordVersion record.Version, f *Finding, rows []plannedRow,
+) (Outcome, error) {
 	items, err := storeAs[view.ItemStore](s.store, "write the guards of items")
 	if err != nil {
 		return Outcome{}, err
@@ -165,7 +167,7 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	if s.dryRun {
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-	results, err := items.WriteItems(ctx, s.target, op.Repair(guard, stored.claims, extra, s.collision))
+	results, err := items.WriteItems(ctx, s.target, op.Repair(guard, recordVersion, stored.claims, extra, s.collision))
 	failed := slices.IndexFunc(results, func(r view.Result) bool { return r != view.Result{} })
 	if err != nil || failed < 0 {
 		return s.outcome(view.Result{}, err, writeText)

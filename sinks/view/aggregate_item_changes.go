@@ -46,8 +46,8 @@ const (
 //	anything      expired, kept    the difference to the shares of the old image, which stay; then there is no share
 //	something     can't be counted all is removed, and the contribution is void
 //
-// A void contribution belongs to a change that could not be counted, or was written by a repair. The change of its own
-// version also replaces it, if that change can be counted now.
+// A void contribution belongs to a change that could not be counted, or was written by a repair. If it has no shares,
+// the change of its own version also replaces it, if that change can be counted now.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
 	from := stored // contribution before the changes that follow the last kept expiry

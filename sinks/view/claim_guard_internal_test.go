@@ -63,8 +63,7 @@ func TestCompareWithGuard(t *testing.T) {
 		}
 	}
 	// A change of the same version replaces a void guard without a row, unless no row can be made of the change this time
-	// either. A
-	// repair may leave a void guard with a row, which has a newer state.
+	// either. A repair may leave a void guard with a row, which has a newer state.
 	for _, c := range []struct {
 		had  state.Row
 		err  error

@@ -64,14 +64,16 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if j.live || target.IsS3(o.Export) {
+		if j.aws, err = target.LoadAWS(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if !j.live {
 		if err := j.openRecords(ctx, &j.records, o.Records); err != nil {
 			return nil, errors.Join(err, j.Close())
 		}
 		return j, nil
-	}
-	if j.aws, err = target.LoadAWS(ctx); err != nil {
-		return nil, err
 	}
 	if j.table, err = run.OpenTable(ctx, j.aws, o.Config, j.o.Decoder(o.Config), j.budget); err != nil {
 		return nil, err

@@ -159,7 +159,7 @@ func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) e
 	if len(paths) == 0 {
 		return nil
 	}
-	births, err := j.birthsOfSources(ctx)
+	births, err := j.birthsOfSource(ctx, paths)
 	if err != nil {
 		return err
 	}
@@ -188,15 +188,15 @@ func (j *job) readRecords(ctx context.Context, paths []string, l *latestItems) e
 	return err
 }
 
-// birthsOfSources returns the births by which [records.CheckArchives] judges archives. An archive that began late is a
-// source beside an export, which has the items from before.
-func (j *job) birthsOfSources(ctx context.Context) ([]state.Birth, error) {
+// birthsOfSource returns the births by which [records.CheckArchives] judges an archive that is the only source. Beside
+// an export or other records an archive may miss changes, which they have.
+func (j *job) birthsOfSource(ctx context.Context, paths []string) ([]state.Birth, error) {
 	store, err := j.stores.State(ctx, j.cfg)
-	if err != nil || store == nil {
+	isOnlySource := len(paths) == 1 && j.o.export == ""
+	if err != nil || store == nil || !isOnlySource {
 		return nil, err
 	}
-	births, err := stream.Collect(store.Births(ctx))
-	return slices.DeleteFunc(births, func(b state.Birth) bool { return j.o.export != "" && sinks.BeganLate(b) }), err
+	return stream.Collect(store.Births(ctx))
 }
 
 // readExport calls do with the decoded pages of the export of --export. hasRecords means that saved records come after

@@ -134,6 +134,8 @@ func (o *options) checkFlags() error {
 			"--export, --start-export, --audit, --dry-run, --sink, --shard, --queue and --no-queue go with --repair")
 	case o.repair && comparisons != 1:
 		return cli.Usagef("--repair needs one of --export, --start-export and --audit: what the sinks are compared with")
+	case o.input.NamesStream() && len(o.records) == 0:
+		return cli.Usagef("--stream-arn goes with saved records: with a table, the stream is the table's")
 	case o.isSaved() && len(o.sinks) > 0:
 		return cli.Usagef("--sink does not go with saved records: the other sinks show whether these are enough")
 	case readsFullExport && len(o.keys) == 0:

@@ -62,6 +62,8 @@ func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command strin
 			"tablewake redrive" + ofSink
 	case c.Kind == sinks.Changed && !c.CanAdopt:
 		return "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills", ""
+	case c.Kind == sinks.Changed && !c.FilledByDefault:
+		return "a start is refused: take the settings back; or accept it, and what was written stays as it is", "tablewake adopt" + ofSink
 	case c.Kind == sinks.Changed:
 		return "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or accept it, and what was written stays as it is until a repair fixes it: `" +
 				target.AuditRepairCommand(flags) + "`",

@@ -33,6 +33,9 @@ func (in *Input) Add(c *cobra.Command) {
 	c.Flags().StringVar(&in.streamARN, "stream-arn", "", "the stream, for records that do not name it")
 }
 
+// NamesStream reports whether --stream-arn is given.
+func (in *Input) NamesStream() bool { return in.streamARN != "" }
+
 // Load reads the configuration, and checks the flags.
 func (in *Input) Load() (*config.Config, error) {
 	if in.streamARN != "" {
