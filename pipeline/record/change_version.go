@@ -14,10 +14,16 @@ import (
 // The epoch of a stream is the time in its label, in seconds. So the changes of a stream that was enabled later are
 // newer. Records of Kinesis Data Streams for DynamoDB have no sequence number of DynamoDB, so their epoch is the
 // creation time in microseconds.
+//
+// A sink stores the version of the last change of an item. A repair of the stored state has a version of its own, which
+// comes between this change and the next one: see [Version.NextRepair].
 type Version struct {
 	epoch    uint64 // Unix seconds; for Kinesis, Unix microseconds and kinesisBit
-	sequence string // decimal digits without leading zeros; "0" is older than every write
+	sequence string // decimal digits without leading zeros; "0" is older than every write; for a repair its number follows
 }
+
+// repairMark stands before the number of a repair, at the end of a sequence and of a version's text.
+const repairMark = "r"
 
 // kinesisBit marks the epoch of a Kinesis record. No time has this bit, so the epoch of a Kinesis record is above the
 // epoch of any stream.
@@ -34,6 +40,7 @@ const (
 	sequenceWidth        = 40 // Streams API reference, StreamRecord: SequenceNumber has 21 to 40 digits
 	kinesisEpochWidth    = 16
 	kinesisSequenceWidth = 60
+	repairWidth          = 9
 )
 
 // Compare returns -1, 0 or 1 if v is older than, the same as or newer than w. A version of Kinesis is newer than all
@@ -49,7 +56,9 @@ func (v Version) Compare(w Version) int {
 	if v.sequence == "" || w.sequence == "" { // the zero Version
 		return cmp.Compare(len(v.sequence), len(w.sequence))
 	}
-	return CompareSequence(v.sequence, w.sequence)
+	ofV, repairOfV, _ := strings.Cut(v.sequence, repairMark)
+	ofW, repairOfW, _ := strings.Cut(w.sequence, repairMark)
+	return cmp.Or(CompareSequence(ofV, ofW), strings.Compare(repairOfV, repairOfW))
 }
 
 // IsZero reports whether v is the zero Version. No change has it.
@@ -60,26 +69,52 @@ func (v Version) IsZero() bool { return v == Version{} }
 func (v Version) Epoch() uint64 { return v.epoch &^ kinesisBit }
 
 // Sequence returns the sequence number as decimal digits without leading zeros; "" for the zero Version.
-func (v Version) Sequence() string { return v.sequence }
+func (v Version) Sequence() string {
+	digits, _, _ := strings.Cut(v.sequence, repairMark)
+	return digits
+}
 
 // Kinesis reports whether v belongs to a record of Kinesis Data Streams for DynamoDB.
 func (v Version) Kinesis() bool { return v.epoch&kinesisBit != 0 }
+
+// NextRepair returns the version of a repair that replaces a stored state of version v. It is newer than v, and older
+// than each later change. So the change of version v does not replace the repaired state, and a later change does. The
+// zero Version stays as it is.
+func (v Version) NextRepair() Version {
+	if v.IsZero() {
+		return v
+	}
+	digits, repair, _ := strings.Cut(v.sequence, repairMark)
+	number, _ := strconv.ParseUint(repair, 10, 64) // 0 for the version of a change
+	next := appendPadded([]byte(digits+repairMark), strconv.AppendUint(nil, number+1, 10), repairWidth)
+	return Version{epoch: v.epoch, sequence: string(next)}
+}
+
+// Change returns the version of the change after which the state of version v was repaired. It returns v if v is the
+// version of a change.
+func (v Version) Change() Version { return Version{epoch: v.epoch, sequence: v.Sequence()} }
 
 // Append appends the text that String returns.
 func (v Version) Append(dst []byte) []byte {
 	var buf [20]byte
 	epoch := strconv.AppendUint(buf[:0], v.Epoch(), 10)
+	digits, repair, isRepair := strings.Cut(v.sequence, repairMark)
 	if v.Kinesis() {
 		dst = appendPadded(append(dst, 'k'), epoch, kinesisEpochWidth)
-		return appendPadded(dst, []byte(v.sequence), kinesisSequenceWidth)
+		dst = appendPadded(dst, []byte(digits), kinesisSequenceWidth)
+	} else {
+		dst = appendPadded(dst, epoch, epochWidth)
+		dst = appendPadded(dst, []byte(digits), sequenceWidth)
 	}
-	dst = appendPadded(dst, epoch, epochWidth)
-	return appendPadded(dst, []byte(v.sequence), sequenceWidth)
+	if isRepair {
+		dst = append(append(dst, repairMark...), repair...)
+	}
+	return dst
 }
 
-// String returns v as a text of fixed width, so that texts sort as their versions do. The text has 10 digits of epoch
-// and 40 digits of sequence number. For Kinesis it has the letter k, 16 digits of microseconds and 60 digits of
-// sequence number.
+// String returns v as a text that sorts as the version does. The text has 10 digits of epoch and 40 digits of sequence
+// number. For Kinesis it has the letter k, 16 digits of microseconds and 60 digits of sequence number. For a repair
+// the letter r and 9 digits follow: the number of repairs since the change.
 func (v Version) String() string {
 	var buf [80]byte
 	return string(v.Append(buf[:0]))
@@ -95,7 +130,11 @@ func appendPadded(dst, digits []byte, width int) []byte {
 
 // ParseVersion parses a text that [Version.String] returned.
 func ParseVersion(s string) (Version, error) {
-	digits, kinesis := strings.CutPrefix(s, "k")
+	change, repair, isRepair := strings.Cut(s, repairMark)
+	if isRepair && !isRepairNumber(repair) {
+		return Version{}, errors.New("a version of a repair ends in r and 9 digits, which are at least 1")
+	}
+	digits, kinesis := strings.CutPrefix(change, "k")
 	split, want := epochWidth, epochWidth+sequenceWidth
 	if kinesis {
 		split, want = kinesisEpochWidth, kinesisEpochWidth+kinesisSequenceWidth
@@ -108,9 +147,14 @@ func ParseVersion(s string) (Version, error) {
 		return Version{}, fmt.Errorf("a version's epoch: %w", err)
 	}
 	if kinesis {
-		return kinesisVersion(epoch, digits[split:]), nil
+		epoch |= kinesisBit
 	}
-	return Version{epoch: epoch, sequence: trimZeros(digits[split:])}, nil
+	return Version{epoch: epoch, sequence: trimZeros(digits[split:]) + s[len(change):]}, nil
+}
+
+// isRepairNumber reports whether s is the number of a repair, as the text of a version has it.
+func isRepairNumber(s string) bool {
+	return len(s) == repairWidth && allDigits(s) && strings.Trim(s, "0") != ""
 }
 
 // CompareSequence compares two sequence numbers as numbers of any length.

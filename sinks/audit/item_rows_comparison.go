@@ -266,7 +266,7 @@ func (s *itemRowsSink) rowDifferences(c *record.Change, compared *comparedItem, 
 // into one.
 func (s *itemRowsSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error) {
 	c := known.change()
-	_, done, err := s.compareAgain(ctx, s, known, &f)
+	present, done, err := s.compareAgain(ctx, s, known, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
@@ -281,7 +281,7 @@ func (s *itemRowsSink) Repair(ctx context.Context, known *ItemState, f Finding) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	if compared.contribution.Version != f.Guard {
+	if compared.contribution.Version != present.Guard {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 	rewrite, err := s.rowsToRewrite(c, &compared)
@@ -289,7 +289,7 @@ func (s *itemRowsSink) Repair(ctx context.Context, known *ItemState, f Finding) 
 		return refusedRepair(err)
 	}
 
-	op := s.repairOp(c, &compared)
+	op := s.repairOp(known, &compared)
 	writeText := fmt.Sprintf("rows of %s: %d, of which %d differed or were left over", s.itemText(c), len(op.Rows),
 		len(rewrite))
 	if s.dryRun {
@@ -305,24 +305,25 @@ func (s *itemRowsSink) Repair(ctx context.Context, known *ItemState, f Finding) 
 }
 
 // repairOp returns the op that repairs the rows of an item. It changes the planned op.
-func (s *itemRowsSink) repairOp(c *record.Change, compared *comparedItem) *view.ItemRowsOp {
+func (s *itemRowsSink) repairOp(known *ItemState, compared *comparedItem) *view.ItemRowsOp {
+	key := known.Change.Key
 	op := compared.plan.op
 	if op == nil {
-		op = &view.ItemRowsOp{Source: c.Key}
+		op = &view.ItemRowsOp{Source: key}
 	}
-	op.Target, op.Version = &s.target, compared.newestVersion(c)
+	op.Target, op.Version = &s.target, known.repairVersion(compared.newestVersion(key))
 	for i, r := range op.Rows { // the planned rows come first in stored
 		r.SetAttributes(s.keepUnstableColumns(r.Attributes, compared.stored[i].Item.Get))
 	}
 	return op
 }
 
-// newestVersion returns the newest version among c and the stored rows of its item. Changes that are older than these
-// rows must stay refused, also if the item has no contribution.
-func (compared *comparedItem) newestVersion(c *record.Change) record.Version {
-	newest := c.Version
+// newestVersion returns the newest version of the contribution of an item and of its stored rows. Changes that are
+// older than these rows must stay refused, also if the item has no contribution.
+func (compared *comparedItem) newestVersion(key item.Key) record.Version {
+	newest := compared.contribution.Version
 	for i := range compared.stored {
-		if st := &compared.stored[i]; st.Exists && st.Source == c.Key && st.Version.Compare(newest) > 0 {
+		if st := &compared.stored[i]; st.Exists && st.Source == key && st.Version.Compare(newest) > 0 {
 			newest = st.Version
 		}
 	}

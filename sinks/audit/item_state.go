@@ -43,10 +43,11 @@ func LastState(c record.Change) ItemState {
 	return state
 }
 
-// MayLack reports whether a sink may have a change of the item that the state does not have. newest is the version of
-// the newest change of the item in the sink; zero if the sink has none.
+// MayLack reports whether a sink may have a change of the item that the state does not have. newest is the newest
+// version of the item in the sink, of a change or of a repair; zero if the sink has none.
 func (k *ItemState) MayLack(newest record.Version) bool {
 	version := k.Change.Version
+	newest = newest.Change()
 	hasHigherNumber := record.CompareSequence(newest.Sequence(), version.Sequence()) > 0
 	isStreamUnknown := version.Epoch() == 0
 	switch {
@@ -62,12 +63,29 @@ func (k *ItemState) MayLack(newest record.Version) bool {
 	return newest.Compare(version) > 0
 }
 
-// recordVersion returns the version of the last saved record of the item; zero if the item was read elsewhere.
-func (k *ItemState) recordVersion() record.Version {
-	if k == nil || k.Evidence != LastRecord {
-		return record.Version{}
+// repairVersion returns the version of what a repair stores. stored is the newest stored version of what it replaces;
+// zero if nothing is stored. k is nil if the item is unknown. The version is newer than stored, and older than each
+// change of the item that the state k does not have.
+func (k *ItemState) repairVersion(stored record.Version) record.Version {
+	if k != nil && (stored.IsZero() || k.isRecordAfter(stored)) {
+		return k.Change.Version
 	}
-	return k.Change.Version
+	return stored.NextRepair()
+}
+
+// mayFollow reports whether the version present is as found, or that of a repair after it. Another finding of the item
+// may have been repaired meanwhile. k is nil if the item is unknown.
+func (k *ItemState) mayFollow(found, present record.Version) bool {
+	change := present.Change()
+	return change == found.Change() || k != nil && change == k.Change.Version
+}
+
+// isRecordAfter reports whether the state is the last saved record of the item, and newer than a stored version. A
+// repair with the version of this record also replaces what earlier records of the item would write. The stored version
+// must be of the same stream: if records name a wrong stream, their versions could be newer than all later changes.
+func (k *ItemState) isRecordAfter(stored record.Version) bool {
+	version := k.Change.Version
+	return k.Evidence == LastRecord && version.Epoch() == stored.Epoch() && version.Compare(stored) > 0
 }
 
 // change returns the item as a change; nil if the item is unknown.

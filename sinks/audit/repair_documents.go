@@ -23,14 +23,17 @@ func (s *documentSink) Repair(ctx context.Context, known *ItemState, f Finding) 
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: document %s: %w", s.spec.Name, present.PlaceText, err)
 	}
-	if stored.Version != f.Version {
+	if stored.Version != present.Version {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 
-	mutation := search.Tombstone(s.cfg.Name, s.birth, index, id, routing, stored.Version)
+	version := known.repairVersion(stored.Version)
+	mutation := search.Tombstone(s.cfg.Name, s.birth, index, id, routing, version)
 	writeText := "tombstone document " + present.PlaceText
 	if present.Expected {
-		planned, err := s.plannedMutation(known.change(), f.Place)
+		c := known.Change
+		c.Version = version // the document has the version, too
+		planned, err := s.plannedMutation(&c, f.Place)
 		switch {
 		case err != nil:
 			return Outcome{Result: Refused, Reason: fmt.Sprintf("the document cannot be planned: %v", err)}, nil

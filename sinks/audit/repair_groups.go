@@ -23,7 +23,7 @@ func (s *groupSink) Repair(ctx context.Context, known *ItemState, f Finding) (Ou
 	if f.Kind == Group {
 		return Outcome{Result: Refused, Reason: "a group is repaired with the sum of all contributions"}, nil
 	}
-	_, done, err := s.compareAgain(ctx, s, known, &f)
+	present, done, err := s.compareAgain(ctx, s, known, &f)
 	if err != nil || done.Result != "" {
 		return done, err
 	}
@@ -40,14 +40,14 @@ func (s *groupSink) Repair(ctx context.Context, known *ItemState, f Finding) (Ou
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	if stored[0].Version != f.Version {
+	if stored[0].Version != present.Version {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	recordVersion := known.recordVersion()
-	if s.keepsExpired() { // the last record does not show the shares of expired items
-		recordVersion = record.Version{}
+	version := known.repairVersion(stored[0].Version)
+	if s.keepsExpired() && !stored[0].Version.IsZero() { // the last record does not show the shares of expired items
+		version = stored[0].Version.NextRepair()
 	}
-	write, err := s.aggregate.RepairContribution(c.Key, stored[0], want, recordVersion, c.Version)
+	write, err := s.aggregate.RepairContribution(c.Key, stored[0], want, version)
 	if err != nil {
 		return refusedRepair(err)
 	}

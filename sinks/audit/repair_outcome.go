@@ -13,8 +13,8 @@ import (
 )
 
 // compareAgain compares the place of f again, and returns the present finding. If the place needs no repair, the
-// outcome has a Result: the place is equal now, has another version than f, or cannot be repaired. Otherwise the Result
-// is "".
+// outcome has a Result: the place is equal now, was changed since f was found, or cannot be repaired. Otherwise the
+// Result is "".
 func (b *base) compareAgain(ctx context.Context, s Sink, known *ItemState, f *Finding) (Finding, Outcome, error) {
 	findings, err := s.Compare(ctx, known, []Entry{{Kind: f.Kind, Place: f.Place}})
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *base) compareAgain(ctx context.Context, s Sink, known *ItemState, f *Fi
 		return present, Outcome{Result: Refused, Reason: present.Reason}, nil
 	case !present.Verdict.Differs():
 		return present, Outcome{Result: AlreadyEqual}, nil
-	case present.Version != f.Version || present.Guard != f.Guard:
+	case !known.mayFollow(f.Version, present.Version) || !known.mayFollow(f.Guard, present.Guard):
 		return present, Outcome{Result: ChangedMeanwhile}, nil
 	}
 	return present, Outcome{}, nil

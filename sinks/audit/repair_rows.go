@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,13 +25,13 @@ func (s *rowSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outc
 		return refusedRepair(err)
 	}
 	if planned.guarded || s.isGuarded(c, f.Kind) {
-		return s.repairClaim(ctx, c, known.recordVersion(), &present, planned.rows)
+		return s.repairClaim(ctx, known, &present, planned.rows)
 	}
 	row := plannedRow{row: state.Row(f.Place), keyText: present.PlaceText}
 	if i := slices.IndexFunc(planned.rows, func(p plannedRow) bool { return p.row == row.row }); i >= 0 {
 		row = planned.rows[i]
 	}
-	return s.repairRow(ctx, c, &present, &row)
+	return s.repairRow(ctx, known, &present, &row)
 }
 
 // errNoClaimTime refuses to make a claim under on_collision: last. Such a claim needs the time of the change, which is
@@ -46,7 +45,8 @@ var errOtherItem = errs.New(
 	"another item has the row, though the names in its key are to identify the item (unique): change one of the two; its row is repaired with that item")
 
 // repairRow writes a row that guards itself.
-func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p *plannedRow) (Outcome, error) {
+func (s *rowSink) repairRow(ctx context.Context, known *ItemState, f *Finding, p *plannedRow) (Outcome, error) {
+	c := known.change()
 	release, err := s.repairQueue.Wait(ctx, p.row)
 	defer release()
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 		return refusedRepair(errOtherItem)
 	}
 
-	mutation, err := s.rowMutation(c, p, &stored)
+	mutation, err := s.rowMutation(known, p, &stored)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -88,14 +88,11 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 }
 
 // rowMutation returns the mutation that replaces a stored row by the planned row, or by a tombstone if none is
-// expected. It keeps the version of the stored row, or has that of c. c is nil if the item is unknown.
-func (s *rowSink) rowMutation(c *record.Change, p *plannedRow, stored *view.StoredRow) (m view.Mutation, err error) {
-	m = view.Mutation{Source: stored.Source, Version: stored.Version, Tombstone: !p.expected}
-	if c != nil {
-		m.Source = c.Key
-		if !stored.Exists {
-			m.Version = c.Version
-		}
+// expected. known is nil if the item is unknown.
+func (s *rowSink) rowMutation(known *ItemState, p *plannedRow, stored *view.StoredRow) (m view.Mutation, err error) {
+	m = view.Mutation{Source: stored.Source, Version: known.repairVersion(stored.Version), Tombstone: !p.expected}
+	if known != nil {
+		m.Source = known.Change.Key
 	}
 	if p.expected {
 		m.Attributes = s.keepUnstableColumns(p.columns, stored.Item.Get)
@@ -122,10 +119,11 @@ func (s *rowSink) keepUnstableColumns(
 }
 
 // repairClaim writes the guard of an item, its claim and the row that it claims. If the item loses another row, that
-// row goes to the next claim. recordVersion is the result of [ItemState.recordVersion].
+// row goes to the next claim.
 func (s *rowSink) repairClaim(
-	ctx context.Context, c *record.Change, recordVersion record.Version, f *Finding, rows []plannedRow,
+	ctx context.Context, known *ItemState, f *Finding, rows []plannedRow,
 ) (Outcome, error) {
+	c := known.change()
 	items, err := storeAs[view.ItemStore](s.store, "write the guards of items")
 	if err != nil {
 		return Outcome{}, err
@@ -161,18 +159,30 @@ func (s *rowSink) repairClaim(
 	if err := s.keepStoredParts(op, stored); err != nil {
 		return refusedRepair(err)
 	}
-	if guard.Version.IsZero() { // changes older than the present rows stay refused
-		op.Claim.Version = cmp.Or(stored.newestVersion(c.Key), c.Version)
-	}
+	op.Claim.Version = s.claimVersion(known, guard, stored)
 	if s.dryRun {
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-	results, err := items.WriteItems(ctx, s.target, op.Repair(guard, recordVersion, stored.claims, extra, s.collision))
+	results, err := items.WriteItems(ctx, s.target, op.Repair(guard, stored.claims, extra, s.collision))
 	failed := slices.IndexFunc(results, func(r view.Result) bool { return r != view.Result{} })
 	if err != nil || failed < 0 {
 		return s.outcome(view.Result{}, err, writeText)
 	}
 	return s.outcome(results[failed], nil, writeText)
+}
+
+// claimVersion returns the version of the guard and the claim that a repair writes. Changes that are older than the
+// guard, or than a present claim or row of the item, stay refused.
+func (s *rowSink) claimVersion(known *ItemState, guard state.Guard, stored claimedRows) record.Version {
+	newest := stored.newestVersion(known.Change.Key)
+	if guard.Version.Compare(newest) > 0 {
+		newest = guard.Version
+	}
+	// KeepLast compares the times of claims. A repair keeps the time of the stored claim, so it has no newer change.
+	if s.collision == view.KeepLast && !newest.IsZero() {
+		return newest.NextRepair()
+	}
+	return known.repairVersion(newest)
 }
 
 // checkClaim returns the outcome of a claim that must not be written, because another sink wrote its row, or because

@@ -250,7 +250,7 @@ func MarkStale(bySink ...[]Finding) {
 	}
 }
 
-// newestVersion returns the version of the newest change of an item that the findings of the item show.
+// newestVersion returns the newest version of an item, of a change or of a repair, that the findings of the item show.
 func newestVersion(fs []Finding) (newest record.Version) {
 	for i := range fs {
 		f := &fs[i]
@@ -266,11 +266,12 @@ func (f *Finding) hasItemVersion() bool {
 	return f.Kind != Owner && f.Kind != Group && !f.hasOtherVersion
 }
 
-// markStale changes a Wrong finding to Stale if newest, the newest known version of the item, is newer than the
-// finding. Then the sink missed a change, which explains the difference.
+// markStale changes a Wrong finding to Stale if newest, the newest known version of the item, is of a later change than
+// the finding. Then the sink missed a change, which explains the difference.
 func (f *Finding) markStale(newest record.Version) {
 	isExplained := f.Reason != ""
-	if f.Verdict == Wrong && f.hasItemVersion() && !isExplained && f.Version.Compare(newest) < 0 {
+	missedChange := f.Version.Change().Compare(newest.Change()) < 0
+	if f.Verdict == Wrong && f.hasItemVersion() && !isExplained && missedChange {
 		f.Verdict = Stale
 	}
 }

@@ -75,7 +75,7 @@ func (s *Sink) appendTombstone(dst []byte, v record.Version, kind documentKind) 
 // appendHeader opens a document with the field _tw. The field holds the version, the pipeline and the birth (the random
 // id of the sink's output).
 func (s *Sink) appendHeader(dst []byte, v record.Version, kind documentKind) []byte {
-	dst = append(dst, versionStart...)
+	dst = append(dst, `{"`+reserved+`":{"version":"`...)
 	dst = v.Append(dst)
 	dst = append(dst, `","by":`...)
 	dst = item.AppendJSONText(dst, s.o.Pipeline)

@@ -12,7 +12,7 @@ import (
 // Contribution holds the values that one version of an item adds to the groups of an aggregate. In a view with for_each
 // it lists the rows of the item: see [ItemRowsWrite].
 type Contribution struct {
-	Version record.Version // version of the change that set the contribution; zero if the item is unknown
+	Version record.Version // version of the change or repair that set the contribution; zero if the item is unknown
 	// Since is the version of the change with which the item began to count. It distinguishes the item from an expired
 	// item of the same key.
 	Since  record.Version

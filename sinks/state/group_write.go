@@ -26,9 +26,9 @@ type ContributionWrite struct {
 	Expected Contribution
 	Next     Contribution
 
-	// CompareShares means that Since and Shares of the stored contribution must also be those of Expected. A repair
-	// needs this comparison. A repair keeps the version, so the version does not show whether another repair was first.
-	// Default: Since and Shares are not compared.
+	// CompareShares means that Since and Shares of the stored contribution must also be those of Expected. A change that
+	// is written in several parts needs this comparison: its version is the same after each part. Default: Since and
+	// Shares are not compared.
 	CompareShares bool
 }
 

@@ -16,10 +16,9 @@ type Column struct {
 // Guard holds the version of an item and the row that the item claims. The state keeps a guard for each item whose row
 // other items may claim too.
 type Guard struct {
-	Version record.Version // newest version of the item; zero if the item is unknown
+	Version record.Version // newest version of the item, or of its repair; zero if the item is unknown
 	Row     Row            // the row that the item claims; "" if it claims no row
-	// Void means that no row could be made of the change of this version, or that a repair wrote the guard. The same
-	// version may replace a void guard without a row later.
+	// Void means that no row could be made of the change of this version. The same version may replace the guard later.
 	Void bool
 }
 

@@ -46,8 +46,8 @@ const (
 //	anything      expired, kept    the difference to the shares of the old image, which stay; then there is no share
 //	something     can't be counted all is removed, and the contribution is void
 //
-// A void contribution belongs to a change that could not be counted, or was written by a repair. If it has no shares,
-// the change of its own version also replaces it, if that change can be counted now.
+// A void contribution belongs to a change that could not be counted. The change of its own version also replaces it, if
+// that change can be counted now.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
 	from := stored // contribution before the changes that follow the last kept expiry
@@ -76,7 +76,7 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 func (c *itemChanges) resultOf(d *pipeline.Delivery) stepResult {
 	op := groupOp(d)
 	order := d.Change.Version.Compare(c.next.Version)
-	replacesVoid := c.next.Void && len(c.next.Shares) == 0 && op.changeErr == nil // shares are of a repair
+	replacesVoid := c.next.Void && op.changeErr == nil
 	switch {
 	case order < 0:
 		return outdated
@@ -101,8 +101,8 @@ func (c *itemChanges) contributionAfter(d *pipeline.Delivery) state.Contribution
 }
 
 // countsSince returns the version with which an item began to count. former is its contribution before a change, and
-// shares are its shares after the change. version is the version of the change. If the item counts for nothing,
-// countsSince returns zero.
+// shares are its shares after the change. version is the version of the change, or of a repair after it. If the item
+// counts for nothing, countsSince returns zero.
 func countsSince(former state.Contribution, version record.Version, shares []state.Share) record.Version {
 	switch {
 	case len(shares) == 0:
@@ -110,7 +110,7 @@ func countsSince(former state.Contribution, version record.Version, shares []sta
 	case len(former.Shares) > 0:
 		return former.Since
 	default:
-		return version
+		return version.Change()
 	}
 }
 

@@ -10,14 +10,13 @@ import (
 )
 
 // compareWithGuard decides the effect of a claim. It compares the claim with the guard g of the item, which records the
-// item's version and row. A guard is void if a change wrote it that could not be mapped to a row, or maybe if a repair
-// did. idle means that the pending changes of the item in this Write request no row, and that their old images
-// requested none.
+// item's version and row. A guard is void if a change wrote it that could not be mapped to a row. idle means that the
+// pending changes of the item in this Write request no row, and that their old images requested none.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return guardComparison{
 		version: o.Claim.Version, idle: idle,
 		storedVersion: g.Version, storedRows: g.Row != "", storedVoid: g.Void,
-		replacesSameVersion: g.Void && g.Row == "" && o.changeErr == nil,
+		replacesSameVersion: g.Void && o.changeErr == nil,
 	}.outcome()
 }
 

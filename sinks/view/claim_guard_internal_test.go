@@ -62,25 +62,21 @@ func TestCompareWithGuard(t *testing.T) {
 			t.Errorf("guard %d with %q, claim 5 of %q, idle %t: got %d, want %d", c.known, c.had, c.asks, c.idle, got, c.want)
 		}
 	}
-	// A change of the same version replaces a void guard without a row, unless no row can be made of the change this time
-	// either. A repair may leave a void guard with a row, which has a newer state.
+	// A change of the same version replaces a void guard, unless no row can be made of the change this time either.
 	for _, c := range []struct {
-		had  state.Row
 		err  error
 		want guardOutcome
 	}{
-		{"", nil, guardChanges},
-		{"r", nil, durableWithRow},
-		{"", errs.New("no row"), durableWithoutRow},
-		{"r", errs.New("no row"), durableWithRow},
+		{nil, guardChanges},
+		{errs.New("no row"), durableWithoutRow},
 	} {
 		op := &ClaimOp{Row: "r", Claim: state.Claim{Source: "i", Version: versionOf(t, 5)}, rowAbsence: rowAbsence{changeErr: c.err}}
 		if c.err != nil {
 			op.Row = ""
 		}
-		guard := state.Guard{Version: versionOf(t, 5), Row: c.had, Void: true}
+		guard := state.Guard{Version: versionOf(t, 5), Void: true}
 		if got := op.compareWithGuard(guard, false); got != c.want {
-			t.Errorf("void guard 5 with %q, claim 5 with the error %v: got %d, want %d", c.had, c.err, got, c.want)
+			t.Errorf("void guard 5, claim 5 with the error %v: got %d, want %d", c.err, got, c.want)
 		}
 	}
 	// The version of a backfilled state is 0 if no stream is named. It is still a version.

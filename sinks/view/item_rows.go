@@ -21,7 +21,7 @@ import (
 //
 //	stored contribution     rows in the table          who replaces it
 //	none                    none                       any change
-//	complete, with shares   the rows of the shares     a newer change, or a repair at its version
+//	complete, with shares   the rows of the shares     a newer change or a repair
 //	complete, no shares     none                       a newer change; it expires like a tombstone
 //	void, no shares         none: a dead letter        the same change once it can be planned, or a newer one
 //	void, with shares       the rows of the shares: a  the same change, which continues, or a newer one
@@ -40,8 +40,8 @@ import (
 //   - Backfill: its version is older than every version of the stream. If a change of the stream came first, the
 //     backfill is superseded. If the backfill came first, the change compares its rows with those of the backfill. A
 //     delete of an item that had rows stores its version even if the rows are not stored yet.
-//   - Repair: it keeps the version, and writes the rows and the contribution. If it changed the shares, a writer that
-//     read them before loses its transaction. Otherwise the differences that the writer computed are still correct.
+//   - Repair: it writes the rows and the contribution with a newer version. A writer that read the former contribution
+//     loses its transaction.
 
 // ItemRowsOp replaces the stored rows of an item by the rows of its elements. After it, d.Ops has an [ElementRowOp] for
 // each of these rows. The ElementRowOps are only for display.

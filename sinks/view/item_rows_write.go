@@ -96,15 +96,12 @@ func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
 	return showForeignRow(err, s.mask, op.Rows...)
 }
 
-// RepairItemRows writes the rows of the op. stored is the item's contribution, as it was compared with the rows. If
-// stored is not zero, the rows get the version of stored. rewrite has the stored rows that differ from their share or
-// have no share. If the contribution has changed since the comparison, the Result is Lost.
+// RepairItemRows writes the rows of the op, whose version must be newer than stored. stored is the item's contribution,
+// as it was compared with the rows. rewrite has the stored rows that differ from their share or have no share. If the
+// contribution has changed since the comparison, the Result is Lost.
 func (o *ItemRowsOp) RepairItemRows(
 	ctx context.Context, store ItemRowsStore, stored state.Contribution, rewrite []state.Row,
 ) (Result, error) {
-	if !stored.Version.IsZero() {
-		o.Version = stored.Version
-	}
 	// The store compares its contribution with stored. nextPart compares the rows of the op with actual.
 	actual := stored
 	actual.Shares = unknownDigests(stored.Shares, rewrite)

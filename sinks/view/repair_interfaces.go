@@ -16,9 +16,9 @@ type Repairer interface {
 	// another sink. If a row has another birth than t, it belongs to another output of the sink, and the whole call
 	// fails with a fatal error.
 	//
-	// A repair keeps the version of Expected. So newer changes of the item replace the repaired row, and older changes
-	// do not. If the row has a newer tombstone apart from it, the repaired row gets the version of the tombstone, and
-	// the tombstone is deleted.
+	// A repair stores the version of Next. Newer changes of the item replace the repaired row, and older changes do not.
+	// If the row has a newer tombstone apart from it, the version of the repaired row is that of a repair of the
+	// tombstone. A tombstone apart from a repaired row is deleted.
 	//
 	// RepairRows blocks, and may be called by several goroutines and processes. No two repairs of a call have the same
 	// row. A successful result is durable. An error means that the whole call failed; any part of it may have been
@@ -29,16 +29,8 @@ type Repairer interface {
 // RowRepair replaces the stored row or tombstone of a row that guards itself.
 type RowRepair struct {
 	Expected StoredRow // the stored row or tombstone as [Inspector] read it; zero if there is none
-	// Next is the row or tombstone to store. Its Version is used only if Expected is zero. Its hints are ignored.
+	// Next is the row or tombstone to store. Its Version should be newer than that of Expected. Its hints are ignored.
 	Next Mutation
-}
-
-// Version returns the version of the repaired row or tombstone.
-func (r *RowRepair) Version() record.Version {
-	if r.Expected.Exists {
-		return r.Expected.Version
-	}
-	return r.Next.Version
 }
 
 // ApartRepair says what a repair expects and writes if tombstones are apart from their rows.
@@ -67,22 +59,20 @@ func (r *RowRepair) Apart(stored *state.Tombstone) (a ApartRepair, err error) {
 		a.AtKey = r.Expected
 	}
 
-	// The repair keeps the version, unless the tombstone has a newer one.
-	a.Version = r.Version()
+	a.Version = r.Next.Version
 	refusesRow := stored != nil && storedVersion.Compare(a.Version) >= 0 // a row must be newer than its tombstone
 	if refusesRow {
-		a.Version = storedVersion
+		a.Version = storedVersion.NextRepair()
 	}
 
 	putsTombstone := r.Next.Tombstone && (expectsApart || !refusesRow)
-	dropsTombstone := !r.Next.Tombstone && refusesRow
 	switch {
 	case putsTombstone:
 		a.Tombstone = r.Next.TombstoneAt(a.Version)
-	case dropsTombstone:
-		a.Tombstone = nil
+	case r.Next.Tombstone:
+		a.Tombstone = stored // it is newer
 	default:
-		a.Tombstone = stored
+		a.Tombstone = nil // the row is newer
 	}
 	return a, nil
 }

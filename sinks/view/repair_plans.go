@@ -6,37 +6,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// If a repair keeps the version, only Void distinguishes the records before and after the repair: it is the opposite of
-// the former one. A change of the item may have been planned before the repair. Its write expects the former Void, so
-// it is lost, and the change is planned again. If the repaired record has a row or shares, a redelivery of the change
-// of that version leaves it as it is. If it has none, Void looks like that of a change without a row, and the
-// redelivery replaces it.
+// A repair is written like a change of the item. Its version is newer than the stored one: see
+// [record.Version.NextRepair]. So a write that was planned before the repair is lost, because it expects the former
+// version, and a redelivery of the change before the repair is superseded.
 
-// Repair returns the writes that correct the guard of the op's item, its claim and its row. version is the version of
-// the item's last saved record; zero if the item was read elsewhere. The writes keep the version of the guard g, unless
-// version is later in the same stream. If g is zero, they use the version of the op's claim.
+// Repair returns the writes that correct the guard of the op's item, its claim and its row. They have the version of
+// the op's claim, which must be newer than the guard g.
 //
 // strayRow is a row that has the item's attributes although g names another row; "" if there is none. The writes remove
 // the item's claim on strayRow. rows must have the claims on the row of g, on the row that the item requests, and on
 // strayRow. Repair changes rows to the state after the writes.
 func (o *ClaimOp) Repair(
-	g state.Guard, version record.Version, rows map[state.Row]*RowClaims, strayRow state.Row, rule Collision,
+	g state.Guard, rows map[state.Row]*RowClaims, strayRow state.Row, rule Collision,
 ) []state.ItemWrite {
 	repaired := *o
 	source := repaired.Claim.Source
-	// KeepLast compares the times of changes. With new times for the items that differ, and the former ones for others, a
-	// row would get a wrong owner.
-	takesVersion := rule != KeepLast && isLaterInStream(version, g.Version)
-	keepsVersion := !g.Version.IsZero() && !takesVersion
-	if takesVersion {
-		repaired.Claim.Version = version
-	}
-	if keepsVersion {
-		repaired.Claim.Version = g.Version
-	}
-
-	// An item of the source table has no time, so take the time of the stored claim.
-	if claims := rows[repaired.Row]; claims != nil && !takesVersion {
+	// Take the time of the stored claim. An item of the source table has no time. And KeepLast compares the times of
+	// claims: with new times only for the items that differ, a row would get a wrong owner.
+	if claims := rows[repaired.Row]; claims != nil {
 		for _, c := range append([]state.Claim{claims.Owner}, claims.Waiting...) {
 			if c.Source == source {
 				repaired.Claim.Time = c.Time
@@ -45,10 +32,6 @@ func (o *ClaimOp) Repair(
 	}
 
 	write := repaired.applyClaim(g, rows, rule)
-	if keepsVersion {
-		write.Guard.Void = !g.Void
-	}
-
 	// applyClaim has already handled the row of g and the row of the op. Only another row is stray.
 	isStray := strayRow != "" && strayRow != g.Row && strayRow != o.Row
 	if !isStray {
@@ -61,37 +44,17 @@ func (o *ClaimOp) Repair(
 }
 
 // RepairContribution returns the write that sets the shares of an item's contribution, and changes its groups by the
-// difference. stored is the contribution that was read. version is the version of the item's last saved record; zero if
-// there is none, or if records do not show all that counts. The write keeps the version of stored, unless version is
-// later in the same stream. If nothing is stored, the write has the version fallback. If the contribution has changed
-// since it was read, the write is lost.
+// difference. stored is the contribution that was read. version is the new version, which must be newer than stored. If
+// the contribution has changed since it was read, the write is lost.
 func (a *Aggregate) RepairContribution(
-	source item.Key, stored state.Contribution, shares []state.Share, version, fallback record.Version,
+	source item.Key, stored state.Contribution, shares []state.Share, version record.Version,
 ) (state.GroupWrite, error) {
-	takesVersion := isLaterInStream(version, stored.Version)
-	keepsVersion := !stored.Version.IsZero() && !takesVersion
-	switch {
-	case keepsVersion:
-		version = stored.Version
-	case !takesVersion:
-		version = fallback
-	}
-	next := state.Contribution{Version: version, Since: countsSince(stored, version, shares), Shares: shares,
-		Void: keepsVersion && !stored.Void}
-
+	next := state.Contribution{Version: version, Since: countsSince(stored, version, shares), Shares: shares}
 	c := itemChanges{key: source, stored: stored, next: next, changes: []contributionChange{{from: stored, to: next}}}
 	b := deltaBuilder{deltas: a.newDeltas()}
 	if err := b.build(&c); err != nil {
 		return state.GroupWrite{}, err
 	}
 
-	w := c.contributionWrite()
-	w.CompareShares = true
-	return state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: b.groupChanges()}, nil
-}
-
-// isLaterInStream reports whether version is of the same stream as stored, and newer. It returns false if nothing is
-// stored.
-func isLaterInStream(version, stored record.Version) bool {
-	return !stored.IsZero() && version.Epoch() == stored.Epoch() && version.Compare(stored) > 0
+	return state.GroupWrite{Items: []state.ContributionWrite{c.contributionWrite()}, Groups: b.groupChanges()}, nil
 }

@@ -184,9 +184,9 @@ type ItemStore interface {
 	// WriteItems applies ws in order, each of them completely or not at all, and returns one Result for each. A write
 	// is Lost if another writer has changed the guard (its version or Void), or the claims on a row, since they were
 	// read. A write may depend on an earlier write of the same call. It then expects the version and the revisions that
-	// the earlier write stores, and it is lost if the earlier write is lost. A write that keeps the version of the
-	// guard is a repair. A repair also puts the owner's row again. A successful result is durable. The values in ws are
-	// ranges of the memory of a page. A store that keeps them after the call clones them.
+	// the earlier write stores, and it is lost if the earlier write is lost. A write puts the owner's row even if the
+	// owner stays the same. A successful result is durable. The values in ws are ranges of the memory of a page. A store
+	// that keeps them after the call clones them.
 	WriteItems(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
 }
 
@@ -262,7 +262,7 @@ type StoredRow struct {
 	Tombstone bool // the row was removed, and older changes are refused
 	// the tombstone is at the row's key. If Target.InPlace is false, such a tombstone was put there by hand
 	InPlace  bool
-	Version  record.Version // version of the change that wrote the row or tombstone
+	Version  record.Version // version of the change or repair that wrote the row or tombstone
 	Source   item.Key       // key of the item that the row belongs to; "" for a group
 	View     string         // name of the sink that owns the row
 	Pipeline string         // name of the pipeline that owns the row

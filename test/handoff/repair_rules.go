@@ -97,11 +97,8 @@ func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows,
 	write := ws[0]
 	write.Items = slices.Clone(write.Items)
 	it := &write.Items[0]
-	if rules.AnyShares {
-		it.CompareShares = false
-	}
-	if rules.SameVoid {
-		it.Next.Void = it.Expected.Void
+	if rules.SameVersion && !it.Expected.Version.IsZero() {
+		it.Next.Version = it.Expected.Version
 	}
 	if rules.Newer {
 		it.Next.Version = w.head()
@@ -112,8 +109,8 @@ func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows,
 	expectStored := func() error {
 		cs, err := s.Contributions(ctx, t.State(), []item.Key{it.Source})
 		if err == nil {
-			it.Expected, it.CompareShares = cs[0], false
-			it.Next.Version = cs[0].Version
+			it.Expected = cs[0]
+			it.Next.Version = cs[0].Version.NextRepair()
 		}
 		return err
 	}
@@ -131,13 +128,10 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 	ws = slices.Clone(ws)
 	for i := range ws {
 		it := &ws[i]
-		if rules.SameVoid {
-			it.Guard.Void = ws[0].ExpectedVoid
-			if i > 0 {
-				it.ExpectedVoid = ws[0].ExpectedVoid
-			}
-		}
 		version := it.Guard.Version
+		if rules.SameVersion && !ws[0].Expected.IsZero() {
+			version = ws[0].Expected
+		}
 		if rules.Newer {
 			version = w.head()
 		}
@@ -156,7 +150,7 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 		}
 		ws = ws[:1]
 		it := &ws[0]
-		it.Expected, it.ExpectedVoid, it.Guard.Version = guards[0].Version, guards[0].Void, guards[0].Version
+		it.Expected, it.ExpectedVoid, it.Guard.Version = guards[0].Version, guards[0].Void, guards[0].Version.NextRepair()
 		it.Rows = slices.Clone(it.Rows)
 		for i := range it.Rows {
 			claims, err := s.RowClaims(ctx, t, []state.Row{it.Rows[i].Row})

@@ -84,11 +84,10 @@ var repairProtections = map[string]struct {
 }{
 	"consumers are past":       {RepairRules{Unwaited: true}, 0},
 	"item read again":          {RepairRules{ReadOnce: true}, 3450},
-	"read after a repair":      {RepairRules{Unread: true}, 3200},
+	"read after a repair":      {RepairRules{Unread: true}, 17700},
 	"condition on the stored":  {RepairRules{AnyStored: true}, 0},
-	"condition on shares":      {RepairRules{AnyShares: true}, 800},
 	"revision of groups":       {RepairRules{AnyRevision: true}, 0},
-	"void toggles":             {RepairRules{SameVoid: true}, 100},
+	"version of a repair":      {RepairRules{SameVersion: true}, 100},
 	"no newer version":         {RepairRules{Newer: true}, 0},
 	"no older version":         {RepairRules{Zero: true}, 19500},
 	"later changes win":        {RepairRules{Insists: true}, 0},

@@ -73,7 +73,7 @@ func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r
 	w.drawRepair()
 	w.playRepair()
 	w.repairAll()
-	if w.rules.Repair.AnyShares || w.oneIn(5) { // earlier repairs are held meanwhile
+	if w.oneIn(5) { // earlier repairs are held meanwhile
 		for range 3 {
 			w.damage()
 		}
@@ -112,7 +112,7 @@ func (w *RepairWorld) drawRepair() {
 		shapes = []shape{damaged}
 	case r.Zero:
 		shapes = []shape{changed}
-	case r.AnyShares, r.SameVoid:
+	case r.SameVersion:
 		shapes, of = []shape{damaged}, "aggregate"
 	case r.Guards:
 		shapes, of = []shape{damaged}, "claims"

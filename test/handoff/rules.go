@@ -37,9 +37,8 @@ type RepairRules struct {
 	ReadOnce    bool // an item is not read again after its places
 	Unread      bool // an item is not read again after its repair
 	AnyStored   bool // a repair writes even if the stored content has changed
-	AnyShares   bool // a repair of a contribution does not check that the stored shares are those that it read
 	AnyRevision bool // a repair of a group does not check that the stored revision is the one that it read
-	SameVoid    bool // a repair leaves Void as it is, so that a write in flight does not notice the repair
+	SameVersion bool // a repair keeps the version, so that a write in flight does not notice the repair
 	Newer       bool // a repaired entry has the version of the newest change of the stream
 	Zero        bool // a repaired entry has the version of a snapshot
 	Insists     bool // a repair that lost to a change writes anyway

@@ -31,8 +31,8 @@
 // map a number to long or float by its first value, and concurrent requests could disagree. A document that does not
 // fit the mapping is sent a second time, alone. The store keeps one record of each sink in the hidden index tablewake.
 //
-// [Store.RepairDocuments] (repair_documents.go) replaces a document that a comparison read, and keeps its version. The
-// condition of the write is the sequence number of the document in mode exact, and its external version in mode fast.
+// [Store.RepairDocuments] (repair_documents.go) replaces a document that a comparison read. The condition of the write
+// is the sequence number of the document in mode exact, and its external version in mode fast.
 //
 // [Store.Purge] removes tombstones that were written long enough ago. The sink refuses changes that are older than the
 // purged tombstones (state.Retention).

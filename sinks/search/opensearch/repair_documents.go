@@ -24,12 +24,9 @@ var _ search.Repairer = (*Store)(nil)
 //     promises no order within one second.
 func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRepair) ([]search.Result, error) {
 	b := &bulk{store: s, mutations: make([]search.Mutation, len(repairs)), results: make([]search.Result, len(repairs))}
-	var positions []int
+	positions := make([]int, len(repairs))
 	for i := range repairs {
-		b.mutations[i], b.results[i].Err = repairs[i].Mutation()
-		if b.results[i].Err == nil {
-			positions = append(positions, i)
-		}
+		b.mutations[i], positions[i] = repairs[i].Next, i
 	}
 
 	positions = b.resolve(ctx, positions)

@@ -1,6 +1,7 @@
 package searchtest
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -72,8 +73,7 @@ func (s repairCheck) document(id string, n int, kind documentKind) search.Mutati
 	return m
 }
 
-// wantedMutation returns the mutation that a repair stores. Its version must not matter, because a repair keeps the
-// version that it read.
+// wantedMutation returns the mutation that a repair stores if nothing is stored: see repairOne.
 func (s repairCheck) wantedMutation(id string, kind documentKind) search.Mutation {
 	m := s.document(id, 0, kind)
 	m.Time = time.Time{}
@@ -89,9 +89,14 @@ func (s repairCheck) read(id string) search.StoredDocument {
 	return stored
 }
 
-// repairOne makes one repair.
+// repairOne makes one repair. If the expected document has a version, next gets the version of a repair of it.
 func (s repairCheck) repairOne(expected search.StoredDocument, next search.Mutation) (search.Result, error) {
 	s.t.Helper()
+	if v := expected.Version; !v.IsZero() {
+		former := []byte(next.Version.String())
+		next.Version = v.NextRepair()
+		next.Doc = bytes.Replace(next.Doc, former, []byte(next.Version.String()), 1)
+	}
 	results, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Expected: expected, Next: next}})
 	if err != nil {
 		return search.Result{}, err
@@ -160,15 +165,15 @@ func (s repairCheck) version(n int) record.Version { return s.document("", n, li
 
 // each calls check with every pair of a stored state and a state to store. A state is nothing, a document, a tombstone
 // or a void tombstone (of a change that no document could be made of). expected is the stored state as a repair reads
-// it, and next is the mutation to store. v is the number of the version that the repair keeps.
+// it, and next is the mutation to store. v is the version that the repair stores.
 func (s repairCheck) each(
-	name string, check func(what, id string, expected search.StoredDocument, next search.Mutation, v int),
+	name string, check func(what, id string, expected search.StoredDocument, next search.Mutation, v record.Version),
 ) {
 	s.t.Helper()
 	s.apply("another document", s.document("another", 1, live)) // so that the index exists
 	for _, found := range []string{"nothing", "document", "tombstone", "void"} {
 		for _, kind := range []documentKind{live, deleted} {
-			id, v := fmt.Sprintf("%s-%s-%v", name, found, kind), 0
+			id, v := fmt.Sprintf("%s-%s-%v", name, found, kind), s.version(0)
 			if found != "nothing" {
 				m := s.document(id, 5, documentKind(found != "document"))
 				m.Void = found == "void"
@@ -177,25 +182,26 @@ func (s repairCheck) each(
 						m.Version)
 				}
 				s.apply(id, m)
-				v = 5
+				v = s.version(5).NextRepair()
 			}
 			check(fmt.Sprintf("%s, then tombstone %v", found, kind), id, s.read(id), s.wantedMutation(id, kind), v)
 		}
 	}
 }
 
-// checkRepairsAreDone checks that a repair stores its document at the version that was stored. The same repair again is
-// then lost. Newer changes replace the repaired document, and older changes do not.
+// checkRepairsAreDone checks that a repair stores its document. The same repair again is then lost. Newer changes
+// replace the repaired document. Older changes and the change before the repair do not.
 func checkRepairsAreDone(t *testing.T, s repairCheck) {
-	s.each("done", func(what, id string, expected search.StoredDocument, next search.Mutation, v int) {
+	s.each("done", func(what, id string, expected search.StoredDocument, next search.Mutation, v record.Version) {
 		s.expectRepair(what, expected, next, repaired)
-		s.wantStored(what, id, documentKind(next.Tombstone), s.version(v), 0)
-		if !expected.Tombstone || !next.Tombstone { // otherwise the document is as before
-			s.expectRepair(what+" again", expected, next, overtaken)
-		}
-		if v > 0 {
+		s.wantStored(what, id, documentKind(next.Tombstone), v, 0)
+		s.expectRepair(what+" again", expected, next, overtaken)
+		if expected.Exists {
 			s.applyLate(what+", then a late change", s.document(id, 4, live))
-			s.wantStored(what+", then a late change", id, documentKind(next.Tombstone), s.version(v), 0)
+			if !s.Seconds { // a change of the same second is not older
+				s.applyLate(what+", then the change again", s.document(id, 5, live))
+			}
+			s.wantStored(what+", then a late change", id, documentKind(next.Tombstone), v, 0)
 		}
 		s.apply(what+", then a newer change", s.document(id, 6, live))
 		s.wantStored(what+", then a newer change", id, live, s.version(6), 6)
@@ -265,7 +271,7 @@ func (s repairCheck) raceEvents() map[string]raceEvent {
 
 // checkRace checks that each repair is lost if event happens at a moment, and that it leaves the document as it is.
 func (s repairCheck) checkRace(name string, at func(event func()), event raceEvent) {
-	s.each(name, func(what, id string, expected search.StoredDocument, next search.Mutation, _ int) {
+	s.each(name, func(what, id string, expected search.StoredDocument, next search.Mutation, _ record.Version) {
 		changed := false
 		var afterEvent search.StoredDocument
 		at(func() { changed, afterEvent = event(id, expected), s.read(id) })
@@ -284,10 +290,7 @@ func (s repairCheck) checkRace(name string, at func(event func()), event raceEve
 // others are lost.
 func checkRepairsCountOnce(t *testing.T, s repairCheck) {
 	processes := []repairCheck{s, {s.Open(t), t, s.RepairSuite}}
-	s.each("once", func(what, id string, expected search.StoredDocument, next search.Mutation, v int) {
-		if expected.Tombstone && next.Tombstone {
-			return // the document is as before
-		}
+	s.each("once", func(what, id string, expected search.StoredDocument, next search.Mutation, v record.Version) {
 		results, errs := make([]search.Result, 6), make([]error, 6)
 		var repairs sync.WaitGroup
 		for i := range results {
@@ -306,7 +309,7 @@ func checkRepairsCountOnce(t *testing.T, s repairCheck) {
 		if succeeded == 0 || succeeded > 1 && !s.Seconds {
 			t.Errorf("%s: %d of %d repairs are done, want 1", what, succeeded, len(results))
 		}
-		s.wantStored(what, id, documentKind(next.Tombstone), s.version(v), 0)
+		s.wantStored(what, id, documentKind(next.Tombstone), v, 0)
 	})
 }
 
@@ -348,7 +351,7 @@ func checkRepairsOfForeignDocuments(t *testing.T, s repairCheck) {
 			damage(id)
 			expected := s.read(id)
 			s.expectRepair(id, expected, s.wantedMutation(id, kind), repaired)
-			v := expected.Version
+			v := expected.Version.NextRepair()
 			if v.IsZero() {
 				v = s.version(0)
 			}

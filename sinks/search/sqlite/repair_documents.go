@@ -17,11 +17,10 @@ const selectWhole = `SELECT doc, version, void, birth, entries, source FROM "_tw
 // RepairDocuments repairs documents in one transaction, as search.Repairer defines.
 func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRepair) ([]search.Result, error) {
 	results := make([]search.Result, len(repairs))
-	mutations, parsed := make([]search.Mutation, len(repairs)), make([]fields, len(repairs))
+	parsed := make([]fields, len(repairs))
 	for i := range repairs {
-		mutations[i], results[i].Err = repairs[i].Mutation()
-		if results[i].Err == nil && !mutations[i].Tombstone {
-			parsed[i], results[i].Err = fieldsOf(mutations[i].Doc)
+		if m := &repairs[i].Next; !m.Tombstone {
+			parsed[i], results[i].Err = fieldsOf(m.Doc)
 		}
 	}
 
@@ -34,7 +33,7 @@ func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRe
 				continue
 			}
 			var err error
-			if results[i], err = t.repair(&repairs[i].Expected, &mutations[i], parsed[i]); err != nil {
+			if results[i], err = t.repair(&repairs[i], parsed[i]); err != nil {
 				return err
 			}
 		}
@@ -47,9 +46,8 @@ func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRe
 }
 
 // repair writes a mutation if the document that was read is still stored. Otherwise the repair is Overtaken.
-func (t *tx) repair(
-	expected *search.StoredDocument, m *search.Mutation, docFields fields,
-) (result search.Result, err error) {
+func (t *tx) repair(r *search.DocumentRepair, docFields fields) (result search.Result, err error) {
+	m := &r.Next
 	index, foreignErr, err := t.store.ensureIndex(t.Writer, m.Index)
 	if err != nil {
 		return result, err
@@ -65,7 +63,7 @@ func (t *tx) repair(
 	if seen.Exists && current.birth != m.Birth {
 		return result, state.BirthMismatch("", "a document of index "+m.Index, current.birth, m.Birth)
 	}
-	if !seen.Matches(expected) {
+	if !seen.Matches(&r.Expected) {
 		return search.Result{Overtaken: true}, nil
 	}
 	return result, t.replace(index, m, docFields, current, rewriteAll)

@@ -73,8 +73,8 @@
 //   - [Store.ReplaceItemRows] (item_rows.go): itemRowsWriter.run; dropForeignDeletes.
 //
 // [Store.RepairRows] (repair_rows.go) and [Store.RepairGroups] (repair_groups.go) replace a row on condition that it is
-// stored as a comparison read it. Repairs keep the version, so each repair gives the row a new rev in _tw. Of two
-// repairs that read the same row, only one succeeds.
+// stored as a comparison read it. Of two repairs that read the same row, only one succeeds. Each repair gives the row a
+// new rev in _tw, by which a put that is sent again recognizes the row that it wrote.
 //
 // The package sinks/internal/rowqueue orders the writers of one process. [Reader] (row_reader.go) leaves out tombstones
 // and the store's attributes; [Reader.StoredRows] (row_inspector.go) returns them. sink_output.go counts the rows of a

@@ -70,7 +70,7 @@ func repairInPlace(ctx context.Context, views *dynamo.DB, t view.Target, rs []vi
 // this repair, which shows that the repair succeeded.
 func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost bool, err error) {
 	revision := rand.Text()
-	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchangedCondition(&r.Expected))
+	put, err := rowPut(w.target, w.item(r, r.Next.Version, revision), w.unchangedCondition(&r.Expected))
 	if err == nil {
 		err = w.Write(ctx, put)
 	}

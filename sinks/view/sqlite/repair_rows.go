@@ -35,7 +35,7 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 		if !stored.Matches(&r.Expected) {
 			return errLost
 		}
-		return x.putRepaired(r, r.Version())
+		return x.putRepaired(r, r.Next.Version)
 	}
 	return x.repairApart(r, stored)
 }

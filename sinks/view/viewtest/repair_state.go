@@ -20,16 +20,16 @@ func (s *repairCheck) eventTimings() map[string]func(event func()) {
 	return moments
 }
 
-// claimRepair returns the write that puts the claim of an item on the row r again. version is the version of the item's
-// guard, which the write keeps.
-func (s *repairCheck) claimRepair(key item.Key, version record.Version, r state.Row, text string) state.ItemWrite {
+// claimRepair returns the write that puts the claim of an item on the row r again. guard is the version of the item's
+// guard.
+func (s *repairCheck) claimRepair(key item.Key, guard record.Version, r state.Row, text string) state.ItemWrite {
 	s.t.Helper()
 	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{r})
 	must(s.t, err)
 	c := claimOf(s.t, key, 0, text)
-	c.Version = version
+	c.Version = guard.NextRepair()
 	return state.ItemWrite{
-		Source: key, Expected: version, Guard: state.Guard{Version: version, Row: r},
+		Source: key, Expected: guard, Guard: state.Guard{Version: c.Version, Row: r},
 		Rows: []state.RowClaimsWrite{{Row: r, Expected: rcs[0].Revision, Revision: rcs[0].Revision + "'", Claim: c, Owner: c}},
 	}
 }
@@ -40,8 +40,7 @@ func (s *repairCheck) writeItem(w state.ItemWrite) view.Result {
 	return s.onlyResult(s.WriteItems(s.t.Context(), s.target, []state.ItemWrite{w}))
 }
 
-// Claims are repaired by a write that keeps the version of the guard. The write corrects the row, whatever a person did
-// to the row.
+// Claims are repaired by a write like that of a change. The write corrects the row, whatever a person did to the row.
 func checkRepairsOfClaims(t *testing.T, s *repairCheck) {
 	row := func(sk string) state.Row { return makeRow(t, "r", sk) }
 	inPlace := s.target
@@ -59,11 +58,12 @@ func checkRepairsOfClaims(t *testing.T, s *repairCheck) {
 		damage(name)
 		repair := s.claimRepair(item.Key(name), version(t, 5), row(name), "right")
 		wantDone(t, name, s.writeItem(repair))
-		if got := rowText(s.readRow(row(name))); got != liveRowText(version(t, 5), `{"S":"right"}`) {
+		repairedVersion := repair.Guard.Version
+		if got := rowText(s.readRow(row(name))); got != liveRowText(repairedVersion, `{"S":"right"}`) {
 			t.Errorf("%s: stored is %s", name, got)
 		}
 		wantLost(t, name+", again", s.writeItem(repair))
-		later := s.claimRepair(item.Key(name), version(t, 5), row(name), "newer")
+		later := s.claimRepair(item.Key(name), repairedVersion, row(name), "newer")
 		newVersion := version(t, 6)
 		later.Guard.Version, later.Rows[0].Claim.Version, later.Rows[0].Owner.Version = newVersion, newVersion, newVersion
 		wantDone(t, name+", then a newer change", s.writeItem(later))
@@ -108,7 +108,7 @@ func (s *repairCheck) repairMovedClaim() {
 	moved := s.claimRepair("from", version(s.t, 5), to, "right")
 	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: from, Expected: "r1"})
 	s.wantWrites(".", moved)
-	s.wantGuards([]item.Key{"from"}, state.Guard{Version: version(s.t, 5), Row: to})
+	s.wantGuards([]item.Key{"from"}, state.Guard{Version: version(s.t, 5).NextRepair(), Row: to})
 	if got := s.readRow(from); got.Exists {
 		s.t.Errorf("the former row is %s", rowText(got))
 	}
@@ -149,7 +149,7 @@ func checkClaimRepairsRace(t *testing.T, s *repairCheck) {
 			at(func() { other.wantWrites(".", first) })
 			wantLost(t, sk, s.writeItem(repair))
 			s.wantGuards([]item.Key{key}, first.Guard)
-			if got := rowText(s.readRow(r)); got != liveRowText(version(t, 5), `{"S":"first"}`) {
+			if got := rowText(s.readRow(r)); got != liveRowText(first.Rows[0].Claim.Version, `{"S":"first"}`) {
 				t.Errorf("%s: stored is %s", sk, got)
 			}
 		}
@@ -159,8 +159,8 @@ func checkClaimRepairsRace(t *testing.T, s *repairCheck) {
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].writeItem(repair) })
 }
 
-// After a repair of an item's claim, changes of the item have their usual effect. Older changes, and the change whose
-// version the repair kept, change nothing. Newer changes win.
+// After a repair of an item's claim, changes of the item have their usual effect. Older changes, and the change before
+// the repair, change nothing. Newer changes win.
 func checkClaimsAfterRepairs(t *testing.T, s *repairCheck) {
 	stream := itemStream(t)
 	sink := newSink(t, s.StateStore, "GuardedByItem", s.target.View, s.target.Pipeline, s.target.Birth)
@@ -171,7 +171,7 @@ func checkClaimsAfterRepairs(t *testing.T, s *repairCheck) {
 	wantDone(t, "the repair of a claim", s.writeItem(s.claimRepair(key, at, r, "right")))
 	for _, change := range []int{0, 1} {
 		must(t, writeOne(t, sink, stream, change))
-		if got := rowText(s.readRow(r)); got != liveRowText(at, `{"S":"right"}`) {
+		if got := rowText(s.readRow(r)); got != liveRowText(at.NextRepair(), `{"S":"right"}`) {
 			t.Errorf("after change %d stored is %s", change, got)
 		}
 	}
@@ -187,9 +187,9 @@ const (
 	rightShare = "7"
 )
 
-// contributionRepair returns the write that replaces the shares of a contribution, keeps its version, and makes the
-// change c of its group. at is the version; it is zero if no contribution is stored. expected and next are the shares
-// before and after the repair.
+// contributionRepair returns the write that replaces the shares of a contribution, and makes the change c of its group.
+// at is the stored version; it is zero if no contribution is stored. expected and next are the shares before and after
+// the repair.
 func contributionRepair(
 	t *testing.T, key item.Key, at record.Version, expected, next []state.Share, c state.GroupChange,
 ) state.GroupWrite {
@@ -198,8 +198,8 @@ func contributionRepair(
 	if !at.IsZero() {
 		stored = state.Contribution{Version: at, Since: version(t, 1), Shares: expected}
 	}
-	return groupWrite(state.ContributionWrite{Source: key, Expected: stored, CompareShares: true,
-		Next: state.Contribution{Version: at, Since: version(t, 1), Shares: next}}, c)
+	return groupWrite(state.ContributionWrite{Source: key, Expected: stored,
+		Next: state.Contribution{Version: at.NextRepair(), Since: version(t, 1), Shares: next}}, c)
 }
 
 // amountRepair returns the repair that changes the amount of the item a from wrongShare to rightShare. at is the
@@ -248,7 +248,7 @@ func groupJSON(t *testing.T, amounts ...string) string {
 		len(amounts), amounts[len(amounts)-1], amounts[0], total.Value().AppendDynamoDBJSON(nil))
 }
 
-// A repair of a contribution keeps the version. If two repairs read the same shares, the second repair is lost.
+// If two repairs of a contribution read the same shares, the second repair is lost.
 func checkRepairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("another item", groupWrite(state.ContributionWrite{Source: "b",
 		Next: state.Contribution{Version: version(t, 1), Shares: oneShare(t, "8")}}, replaceAmount(t, "b", "", "8")))
@@ -262,16 +262,17 @@ func checkRepairsOfContributions(t *testing.T, s *repairCheck) {
 	s.wantRows(groupJSON(t, "7", "8"))
 	wantLost(t, "the repair again", s.write(repair))
 	s.wantRows(groupJSON(t, "7", "8"))
-	if c := s.contribution("a"); c.Version != version(t, 5) || len(c.Shares) != 1 ||
+	repaired := version(t, 5).NextRepair()
+	if c := s.contribution("a"); c.Version != repaired || len(c.Shares) != 1 ||
 		!c.Shares[0].Equal(oneShare(t, rightShare)[0]) {
 		t.Errorf("the contribution is %+v", c)
 	}
 
-	gone := contributionRepair(t, "a", version(t, 5), oneShare(t, rightShare), nil, replaceAmount(t, "a", rightShare, ""))
+	gone := contributionRepair(t, "a", repaired, oneShare(t, rightShare), nil, replaceAmount(t, "a", rightShare, ""))
 	s.mustWrite("an extra item", gone)
 	s.wantRows(groupJSON(t, "8"))
 	wantLost(t, "the extra item again", s.write(gone))
-	back := contributionRepair(t, "a", version(t, 5), nil, oneShare(t, rightShare), replaceAmount(t, "a", "", rightShare))
+	back := contributionRepair(t, "a", repaired.NextRepair(), nil, oneShare(t, rightShare), replaceAmount(t, "a", "", rightShare))
 	s.mustWrite("a missing item of which the removal is known", back)
 	wantLost(t, "the missing item again", s.write(back))
 
@@ -297,25 +298,27 @@ func checkContributionRepairsRace(t *testing.T, s *repairCheck) {
 		t.Helper()
 		w := contributionRepair(t, "a", stored.version, nil, oneShare(t, next.amount),
 			replaceAmount(t, "a", stored.amount, next.amount))
-		w.Items[0].CompareShares, w.Items[0].Next.Version = false, next.version
+		w.Items[0].Next.Version = next.version
 		by.mustWrite(what, w)
 	}
 	var stored contribution
 	sequence := 5
 	for moment, at := range s.eventTimings() {
-		for name, versionsAhead := range map[string]int{"a newer change": 1, "another repair": 0} {
-			sequence++
+		for _, name := range []string{"a newer change", "another repair"} {
+			sequence += 2
 			wrong := contribution{wrongShare, version(t, sequence)}
 			replace("the wrong amount", s, stored, wrong)
 			repair := amountRepair(t, wrong.version)
-			sequence += versionsAhead
-			stored = contribution{"12", version(t, sequence)}
+			stored = contribution{"12", wrong.version.NextRepair()}
+			if name == "a newer change" {
+				stored.version = version(t, sequence+1)
+			}
 			at(func() { replace(name, other, wrong, stored) })
 			wantLost(t, fmt.Sprintf("%s %s", name, moment), s.write(repair))
 			s.wantRows(groupJSON(t, "12"))
 		}
 	}
-	wrong := contribution{wrongShare, version(t, sequence+1)}
+	wrong := contribution{wrongShare, version(t, sequence+2)}
 	replace("the wrong amount", s, stored, wrong)
 	repair := amountRepair(t, wrong.version)
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].write(repair) })

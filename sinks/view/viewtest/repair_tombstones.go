@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A table that was restored from a backup may have a row that is older than its tombstone. A repair gives the row the
-// version of the tombstone. So a change that the tombstone refused does not replace the repaired row.
+// A table that was restored from a backup may have a row that is older than its tombstone. A repaired row is newer than
+// the tombstone. So a change that the tombstone refused does not replace the repaired row.
 func checkRepairsBesideTombstones(t *testing.T, s *repairCheck) {
 	for name, next := range map[string]view.Mutation{"a row": putRow(t, "a", "", 0, "right"),
 		"a tombstone": tombstone(t, "a", "", 0)} {
@@ -18,7 +18,7 @@ func checkRepairsBesideTombstones(t *testing.T, s *repairCheck) {
 			next.SK = item.StringValue(sk)
 			s.storeRowAndTombstone(sk, newest)
 			wantDone(t, name, s.repair(s.read(next), next))
-			s.wantStored(name, next, next, version(t, newest))
+			s.wantRepaired(name, next, newest)
 			s.wantOrder(name, sk, next, newest)
 		}
 	}
@@ -35,7 +35,7 @@ func (s *repairCheck) storeRowAndTombstone(sk string, tombstoneSeq int) {
 
 // The target keeps tombstones in the state, but a person has put one at the row's key, in place of the row of version
 // 5. A repair writes the row, or moves the tombstone to the state. There the row has no tombstone yet (0), or one of
-// version 4, 5 or 7. The repaired row or tombstone gets the newest version.
+// version 4, 5 or 7. The repaired row or tombstone is newer than both.
 func checkRepairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 	for _, inState := range []int{0, 4, 5, 7} {
 		s.repairTombstoneAtTheKey("a row", inState, putRow(t, "a", "", 0, "right"))
@@ -60,7 +60,7 @@ func (s *repairCheck) repairTombstoneAtTheKey(name string, inState int, next vie
 	}
 	wantDone(t, name, s.repair(expected, next))
 	newest := max(5, inState)
-	s.wantStored(name, next, next, version(t, newest))
+	s.wantRepaired(name, next, newest)
 	if s.read(next).InPlace {
 		t.Errorf("%s: the tombstone is at the row's key", name)
 	}
@@ -68,11 +68,23 @@ func (s *repairCheck) repairTombstoneAtTheKey(name string, inState int, next vie
 	s.wantOrder(name, sk, next, newest)
 }
 
-// wantOrder checks that an older change does not replace the repaired row of version newest, and that a newer one does.
+// wantRepaired checks a row or tombstone after the repair of a row of version 5. newest is the version of the row or of
+// the tombstone apart, whichever is newer. A newer tombstone apart stays as it is if the repair stores a tombstone.
+func (s *repairCheck) wantRepaired(what string, next view.Mutation, newest int) {
+	s.t.Helper()
+	v := version(s.t, newest).NextRepair()
+	if next.Tombstone && newest > 5 {
+		v = version(s.t, newest)
+	}
+	s.wantStored(what, next, next, v)
+}
+
+// wantOrder checks that an older change, and the change of version newest, do not replace the row that was repaired
+// after it, and that a newer change does.
 func (s *repairCheck) wantOrder(name, sk string, next view.Mutation, newest int) {
 	s.t.Helper()
 	wantSuperseded(s.t, name+", then a late change", s, s.target, putRow(s.t, "a", sk, newest-1, "late"))
-	s.wantStored(name+", then a late change", next, next, version(s.t, newest))
+	s.wantRepaired(name+", then a late change", next, newest)
 	newer := putRow(s.t, "a", sk, 8, "newer")
 	wantApplied(s.t, name+", then a newer change", s, s.target, newer)
 	s.wantStored(name+", then a newer change", next, newer, version(s.t, 8))
