@@ -208,13 +208,12 @@ func settingsRefusal(s config.Sink, f foundOutput, e *ChangedError) string {
 	return ""
 }
 
-// movesLatest reports whether rows of a view with on_collision: last may move, appear or vanish, in which several items
-// may claim a row.
+// movesLatest reports whether rows may move of a view with on_collision: last, in which several items may claim a row.
+// A setting that selects items moves no row: a redrive of the dead letters brings the rows that are missing, and a
+// repair removes those that are too many.
 func movesLatest(e *ChangedError) bool {
-	selecting := []string{"view.when", "view.of", "view.filters", "filters"}
 	moves := func(setting string) bool {
-		return strings.HasPrefix(setting, "view.key") || strings.HasPrefix(setting, "entities.") ||
-			slices.Contains(selecting, setting)
+		return strings.HasPrefix(setting, "view.key") || strings.HasPrefix(setting, "entities.")
 	}
 	isLatest := e.New["view.on_collision"] == "last" && e.New["view.guards"] != "rows"
 	return isLatest && slices.ContainsFunc(e.Settings, moves)
