@@ -5,9 +5,8 @@
 // letters. The result is an ordinary [pipeline.Pipeline]. A Lambda function, a consumer and a
 // replay run the same pipeline, so they behave alike.
 //
-// Start reading at pipeline_assembly.go, which calls sink_routes.go for each sink. sink_routes.go opens stores
-// (stores.go) with settings_fingerprint.go, which checks an output against the state with output_births.go. The other
-// files:
+// Start reading at pipeline_assembly.go. It opens stores (stores.go) with settings_fingerprint.go, which checks an
+// output against the state with output_births.go. Then it calls sink_routes.go for each sink. The other files:
 //
 //   - What surrounds a sink: sink_forwarder.go, staged_sink.go (an output that is being filled), fresh_sink.go,
 //     masked_sink.go, held_go_sink.go, and source_table_filter.go, which refuses changes of another table.

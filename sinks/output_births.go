@@ -251,25 +251,26 @@ func quoteID(id string) string {
 	return "'" + id + "'"
 }
 
-// ensureBirth checks an output, and sets f.birth to its birth. If the state has no birth of the output, ensureBirth
-// records a new one. If the pipeline has written before, a new output has missed changes. If fillable is true, the new
-// output then waits for a backfill.
-func (r *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
-	if f.hasBirth {
-		return r.checkRecorded(ctx, f)
-	}
-	err := r.checkUnrecorded(ctx, f)
-	if err != nil {
+// checkForStart returns a [state.LostError] if an output and the state do not belong together. If another process has
+// recorded the birth of a new output meanwhile, checkForStart sets f.birth to it.
+func (r *birthRecords) checkForStart(ctx context.Context, f *foundOutput) error {
+	err := r.check(ctx, f)
+	if err != nil && !f.hasBirth {
 		return r.checkRecordedMeanwhile(ctx, f, err)
 	}
+	return err
+}
+
+// birthOf returns the birth of a new output. If the pipeline has written before, the output has missed changes. If
+// fillable is true, it then waits for a backfill.
+func (r *birthRecords) birthOf(f *foundOutput, fillable bool) state.Birth {
 	b := r.newBirth(f.sink, f.target)
 	b.State, b.Store = r.identity, f.targetID
 	if fillable && r.started {
 		b.Stage = state.Waiting
 	}
 	b.Fresh = fillable && b.Stage == state.Live
-	f.birth, err = r.births.RecordBirth(ctx, b)
-	return err
+	return b
 }
 
 // checkRecordedMeanwhile checks an output again if another process has recorded its birth since the births were read.

@@ -49,6 +49,7 @@ type assembly struct {
 	bornAs      map[string]string // see [BornAs]
 	stateStore  state.Store       // nil: the file names no state
 	births      *birthRecords     // nil: the file names no state
+	sinkStores  map[string]any    // the opened store of each sink, by name
 	opened      []opened
 	options     pipeline.Options
 }
@@ -176,11 +177,18 @@ func (a *assembly) newDetector(spec config.Detector) (pipeline.Detector, error) 
 // noEvents is the detector that replaces a Go function that the program lacks. It raises no events.
 func noEvents(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }
 
-// addRoutes adds the routes to the sinks of the file.
+// addRoutes adds the routes to the sinks of the file. It records the births of new outputs after all outputs were
+// accepted. If a birth was recorded before another sink is refused, the state would no longer show that it was lost.
 func (a *assembly) addRoutes(ctx context.Context) error {
-	var errs []error
+	err := a.openOutputs(ctx)
+	if err == nil {
+		err = a.recordBirths(ctx)
+	}
+	errs := []error{err}
 	for _, spec := range a.cfg.Sinks {
-		if !a.isRouted(spec.Name) {
+		_, hasStore := a.sinkStores[spec.Name]
+		isRefused := spec.Custom == nil && !hasStore
+		if isRefused || !a.isRouted(spec.Name) {
 			continue
 		}
 		r, err := a.newRoute(ctx, spec)

@@ -113,33 +113,52 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 	return err
 }
 
-// openFingerprinted opens the store of a sink. It refuses an output that was written under other settings than those of
-// the file, and an output of another state. It returns the birth of the output. The birth is zero if the file names no
-// state. Without fingerprints (as with [PlanOnly]), the birth has only the ID that [BornAs] sets.
-func openFingerprinted[T any](
-	ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error),
-) (store T, birth state.Birth, err error) {
-	defer func() {
+// openOutputs opens the stores of the routed sinks. It refuses an output that was written under other settings than
+// those of the file, and an output of another state. It stores nothing.
+func (a *assembly) openOutputs(ctx context.Context) error {
+	a.sinkStores = make(map[string]any, len(a.cfg.Sinks))
+	var errs []error
+	for _, s := range a.cfg.Sinks {
+		if s.Custom != nil || !a.isRouted(s.Name) {
+			continue
+		}
+		store, err := openStore(ctx, a.cfg, s, a.stores)
+		if err == nil {
+			err = a.openOutput(ctx, s, store)
+		}
 		if lost, ok := errors.AsType[*state.LostError](err); ok {
 			lost.Flags = a.flags
 		}
-	}()
-	if store, err = open(ctx, a.cfg, s); err != nil {
-		return store, birth, err
+		if err != nil {
+			errs = append(errs, a.atLine(s.Line, "sinks."+s.Name, err))
+			continue
+		}
+		a.sinkStores[s.Name] = store
 	}
-	prints, hasFingerprints := any(store).(state.Fingerprints)
-	isSuppressed := a.births == nil && a.publishesNothing(s)
-	if !hasFingerprints || isSuppressed {
-		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // the sink has no output of its own
-	}
-	birth, err = a.openOutput(ctx, s, store, prints)
-	return store, birth, err
+	return errors.Join(errs...)
 }
 
-// openOutput checks an output with a fingerprint, adds it to a.opened, and returns its birth.
-func (a *assembly) openOutput(
-	ctx context.Context, s config.Sink, store any, prints state.Fingerprints,
-) (_ state.Birth, err error) {
+// openedStore returns the store of a sink that openOutputs opened, and the birth of the sink's output. The birth has no
+// more than the ID that [BornAs] sets if the file names no state, or if the output has no fingerprint (as with
+// [PlanOnly]).
+func openedStore[T any](a *assembly, s config.Sink) (store T, birth state.Birth) {
+	birth.ID = a.bornAs[s.Name]
+	for i := range a.opened {
+		if a.opened[i].spec.Name == s.Name {
+			birth = a.opened[i].birth
+		}
+	}
+	store, _ = a.sinkStores[s.Name].(T)
+	return store, birth
+}
+
+// openOutput checks the output of a sink, and adds it to a.opened if it has a fingerprint.
+func (a *assembly) openOutput(ctx context.Context, s config.Sink, store any) (err error) {
+	prints, hasFingerprints := store.(state.Fingerprints)
+	isSuppressed := a.births == nil && a.publishesNothing(s)
+	if !hasFingerprints || isSuppressed {
+		return nil // the sink has no output of its own
+	}
 	o := opened{spec: s, prints: prints, newPrint: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
 		o.storedPrint, o.hasFingerprint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
@@ -147,28 +166,44 @@ func (a *assembly) openOutput(
 		o.foundOutput, err = a.births.find(ctx, a.cfg, s, store)
 	}
 	if err != nil {
-		return state.Birth{}, err
+		return err
 	}
 	needsBackfill := true // an output without a birth may have missed changes
 	if o.hasFingerprint {
 		if err := checkGeneration(o.storedPrint.Generation); err != nil {
-			return state.Birth{}, err
+			return err
 		}
 		o.changed = compareSettings(o.storedPrint, o.newPrint)
 	}
 	if o.changed != nil {
 		if needsBackfill, err = a.takeSettings(ctx, &o, store); err != nil {
-			return state.Birth{}, err
+			return err
 		}
 	}
 	if a.births != nil {
-		if err := a.births.ensureBirth(ctx, &o.foundOutput, FilledByDefault(s) && needsBackfill); err != nil {
-			return state.Birth{}, err
+		if err := a.births.checkForStart(ctx, &o.foundOutput); err != nil {
+			return err
+		}
+		if !o.hasBirth {
+			o.birth = a.births.birthOf(&o.foundOutput, FilledByDefault(s) && needsBackfill)
 		}
 	}
-	o.newPrint.Birth = o.birth.ID
 	a.opened = append(a.opened, o)
-	return o.birth, nil
+	return nil
+}
+
+// recordBirths records the births of new outputs.
+func (a *assembly) recordBirths(ctx context.Context) (err error) {
+	for i := range a.opened {
+		o := &a.opened[i]
+		if a.births != nil && !o.hasBirth {
+			if o.birth, err = a.births.births.RecordBirth(ctx, o.birth); err != nil {
+				return a.atLine(o.spec.Line, "sinks."+o.spec.Name, err)
+			}
+		}
+		o.newPrint.Birth = o.birth.ID
+	}
+	return nil
 }
 
 // checkGeneration returns an error if an output has another generation than this program writes.

@@ -34,10 +34,10 @@ func (a *assembly) newRoute(ctx context.Context, s config.Sink) (pipeline.Route,
 	case s.Search != nil:
 		r.Sink, err = a.newSearch(ctx, s)
 	case s.Archive != nil:
-		err = a.setArchive(ctx, s, &r)
+		err = a.setArchive(s, &r)
 	case s.Notify != nil:
 		r.NeedsEvents, r.Suppress = true, a.suppress
-		r.Sink, err = a.newNotify(ctx, s)
+		r.Sink, err = a.newNotify(s)
 	case s.Custom != nil:
 		r.NeedsEvents = len(a.cfg.Detectors) > 0
 		err = a.setGoSink(ctx, s, &r)
@@ -53,10 +53,7 @@ func (a *assembly) newRoute(ctx context.Context, s config.Sink) (pipeline.Route,
 }
 
 func (a *assembly) newView(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, birth, err := openFingerprinted(ctx, a, s, a.stores.View)
-	if err != nil {
-		return nil, err
-	}
+	store, birth := openedStore[view.Store](a, s)
 	o := view.Options{
 		Name:       s.Name,
 		Pipeline:   a.cfg.Name,
@@ -78,6 +75,7 @@ func (a *assembly) newView(ctx context.Context, s config.Sink) (pipeline.Sink, e
 	}
 	o.NoTTLDeletes = a.cfg.DropsTTLDeletes(s)
 	o.PK, o.SK = viewKey(s.View.Key)
+	var err error
 	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, RowTable(s.View.Table.Name, s.View.Key)); err != nil {
 		return nil, err
 	}
@@ -89,12 +87,10 @@ func (a *assembly) newView(ctx context.Context, s config.Sink) (pipeline.Sink, e
 }
 
 func (a *assembly) setAggregate(ctx context.Context, s config.Sink, r *pipeline.Route) error {
-	store, birth, err := openFingerprinted(ctx, a, s, a.stores.Aggregate)
-	if err != nil {
-		return err
-	}
+	store, birth := openedStore[view.GroupStore](a, s)
 	o := AggregateOptions(a.cfg, s)
 	o.Mask, o.Birth, o.Store = a.sensitive, birth.ID, store
+	var err error
 	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth,
 		RowTable(s.Aggregate.Table.Name, s.Aggregate.Group)); err != nil {
 		return err
@@ -157,10 +153,7 @@ func viewAttributes(columns []config.Column) []view.Attribute {
 }
 
 func (a *assembly) newSearch(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, birth, err := openFingerprinted(ctx, a, s, a.stores.Search)
-	if err != nil {
-		return nil, err
-	}
+	store, birth := openedStore[search.Store](a, s)
 	o := search.Options{
 		Pipeline: a.cfg.Name,
 		Birth:    birth.ID,
@@ -176,6 +169,7 @@ func (a *assembly) newSearch(ctx context.Context, s config.Sink) (pipeline.Sink,
 
 		NoTTLDeletes: a.cfg.DropsTTLDeletes(s),
 	}
+	var err error
 	var isEmpty func(context.Context) (bool, error)
 	if s, ok := store.(search.Emptier); ok {
 		isEmpty = s.Empty
@@ -203,13 +197,10 @@ func Fields(s *config.Search) search.Fields {
 }
 
 // setArchive sets the sink of r. It also sets the batch limits of r, since each batch becomes an object of the archive.
-func (a *assembly) setArchive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
-	store, _, err := openFingerprinted(ctx, a, s, a.stores.Archive)
-	if err != nil {
-		return err
-	}
+func (a *assembly) setArchive(s config.Sink, r *pipeline.Route) error {
 	o := ArchiveOptions(s)
-	o.Store, o.Mask = store, a.mask(s)
+	o.Store, _ = openedStore[archive.Store](a, s)
+	o.Mask = a.mask(s)
 	sink, err := archive.New(o)
 	if err != nil {
 		return err
@@ -255,11 +246,8 @@ func ArchiveOptions(s config.Sink) archive.Options {
 	return o
 }
 
-func (a *assembly) newNotify(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, _, err := openFingerprinted(ctx, a, s, a.stores.Notify)
-	if err != nil {
-		return nil, err
-	}
+func (a *assembly) newNotify(s config.Sink) (pipeline.Sink, error) {
+	store, _ := openedStore[notify.Store](a, s)
 	n := s.Notify
 	return notify.New(notify.Options{
 		Pipeline: a.cfg.Name, Store: store, Events: n.Events, Attributes: n.Attributes, Bound: n.Bound, Region: n.Region,
