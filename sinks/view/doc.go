@@ -95,8 +95,8 @@
 // themselves. row_plan.go finds the rows of the old and the new image, and row_key.go builds their keys.
 // operation_batch.go orders the ops of a Write, so that each row or item is written once.
 //
-//   - Rows that guard themselves: Plan, planRow, locationBefore and locationAfter, planOps (row_move_plan.go); then
-//     Write, writeRows, Store.Apply. write_hints.go saves writes.
+//   - Rows that guard themselves: Plan, planRow, locationBefore and locationAfter, planOps and columns (row_move_plan.go);
+//     then Write, writeRows, Store.Apply. write_hints.go saves writes.
 //
 //   - Rows guarded by item: Plan, planClaim (planned_claim.go); then Write, writeClaims, claimWrite.writeRound
 //     (claim_write.go). A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go,
@@ -105,8 +105,8 @@
 //   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.writeRound
 //     (item_rows_write.go), nextPart (item_rows_parts.go), ItemRowsStore.ReplaceItemRows.
 //
-// A repair ([Repairer], [GroupRepairer], repair_interfaces.go) needs no plan. It replaces rows that a comparison found
-// to be wrong, and keeps their versions.
+// A repair ([Repairer], [GroupRepairer], repair_interfaces.go) replaces rows that a comparison found to be wrong.
+// repair_plans.go makes the writes for guards, claims and contributions.
 //
 // An aggregate: [Aggregate.Plan] finds the shares of an image (aggregate_plan.go). [Aggregate.Write] reads, applies and
 // commits (aggregate_write.go). Between reading and committing, itemChanges.advance applies the changes of one item

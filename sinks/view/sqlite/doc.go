@@ -25,7 +25,7 @@
 //
 // store.go opens a file. schema.go creates the tables and has the statements. key_column.go encodes keys.
 // transaction.go runs writes. row_write.go puts and deletes rows after their guards were checked. [Store.Apply] writes
-// rows that guard themselves (mutation_apply.go, separate_tombstones.go), [Store.WriteItems] writes claims
-// (row_claims.go), and [Store.Contribute] writes groups (group_write.go). row_reader.go and row_inspector.go read rows.
-// sink_output.go counts the rows of a sink for package state.
+// rows that guard themselves, and makes their columns (mutation_apply.go, separate_tombstones.go). [Store.WriteItems]
+// writes claims (row_claims.go), and [Store.Contribute] writes groups (group_write.go). row_reader.go and
+// row_inspector.go read rows. sink_output.go counts the rows of a sink for package state.
 package sqlite
