@@ -221,14 +221,15 @@ func (r *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error 
 	return f.lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", targetText(f.target))
 }
 
-// checkUnrecorded returns a [state.LostError] if an output without a birth in the state is not new.
+// checkUnrecorded returns a [state.LostError] if an output without a birth in the state is not new. If the whole state
+// was lost, the error is about all sinks, which are then adopted together.
 func (r *birthRecords) checkUnrecorded(ctx context.Context, f *foundOutput) error {
 	switch {
+	case r.lostReason != "":
+		return state.NewLostError("", r.lostReason)
 	case f.storedPrint.Birth != "":
 		return f.lost("%s has the birth %s, and the state knows nothing of it: the state was lost",
 			targetText(f.target), quoteID(f.storedPrint.Birth))
-	case r.lostReason != "":
-		return f.lost("%s", r.lostReason)
 	case f.out == nil:
 		return nil
 	}

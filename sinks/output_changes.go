@@ -21,7 +21,8 @@ type OutputChange struct {
 
 	Settings []SettingChange // settings that differ, for a changed sink
 	// Problem says why a start is refused for another reason than settings, and what to do; "" if it is not
-	Problem string
+	Problem   string
+	StateLost bool // the whole state was lost: all sinks have a Problem, and [Accept] accepts them together
 
 	FilledByDefault bool // a backfill can fill the sink
 	// WaitsForBackfill means that the sink has missed changes: after its next start it waits for a backfill
@@ -131,7 +132,8 @@ func (r *birthRecords) compareOutput(
 		return c, err
 	}
 	f, err := r.find(ctx, cfg, s, store)
-	if err == nil && (f.hasBirth || f.hasFingerprint) {
+	c.StateLost = r.lostReason != ""
+	if err == nil && (f.hasBirth || f.hasFingerprint || c.StateLost) {
 		err = r.check(ctx, &f)
 		c.Birth = f.birth
 	}

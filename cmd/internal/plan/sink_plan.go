@@ -53,6 +53,8 @@ func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command strin
 	switch {
 	case c.Kind == sinks.Removed:
 		return removedTodo(c), ""
+	case c.StateLost:
+		return "a start is refused until this is settled", "tablewake adopt " + flags
 	case c.Problem != "":
 		return "a start is refused until this is settled", "tablewake adopt" + ofSink
 	case c.Kind == sinks.Changed && c.WaitsForBackfill:
