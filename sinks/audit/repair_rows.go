@@ -34,10 +34,10 @@ func (s *rowSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outc
 	return s.repairRow(ctx, known, &present, &row)
 }
 
-// errNoClaimTime refuses to make a claim under on_collision: last. Such a claim needs the time of the change, which is
-// unknown.
+// errNoClaimTime refuses to make a claim under on_collision: last. Such a claim needs the time of the change. Only a
+// saved record has it.
 var errNoClaimTime = errs.New(
-	"the item has no claim on the row, and with on_collision: last, no item shows when it claimed the row: replay the archive, or fill the sink anew")
+	"the item has no claim on the row, and with on_collision: last, no item of the table shows when it claimed the row: give the sink another name and a place of its own, and fill it from an archive of all changes (tablewake backfill --archive)")
 
 // errOtherItem refuses to replace the row of another item in a view with unique. The key columns of such a view should
 // identify the item.
@@ -156,7 +156,7 @@ func (s *rowSink) repairClaim(
 	if done, err := s.checkClaim(f, op, stored); err != nil || done.Result != "" {
 		return done, err
 	}
-	if err := s.keepStoredParts(op, stored); err != nil {
+	if err := s.keepStoredParts(known, op, stored); err != nil {
 		return refusedRepair(err)
 	}
 	op.Claim.Version = s.claimVersion(known, guard, stored)
@@ -208,7 +208,7 @@ func (f *Finding) guardVersion() record.Version {
 // keepStoredParts gives the claim of op the stored values of the unstable columns. The values come from the item's
 // stored claim or, if there is no claim, from the item's stored row. keepStoredParts returns an error if a missing
 // claim cannot be made.
-func (s *rowSink) keepStoredParts(op *view.ClaimOp, stored claimedRows) error {
+func (s *rowSink) keepStoredParts(known *ItemState, op *view.ClaimOp, stored claimedRows) error {
 	if op.Row == "" { // the item claims no row
 		return nil
 	}
@@ -218,7 +218,7 @@ func (s *rowSink) keepStoredParts(op *view.ClaimOp, stored claimedRows) error {
 	case claim != nil:
 		op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes,
 			func(name string) (item.Value, bool) { return columnValue(claim.Attributes, name) })
-	case s.collision == view.KeepLast:
+	case s.collision == view.KeepLast && known.Evidence != LastRecord:
 		return errNoClaimTime
 	case row.Source == source:
 		op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes, row.Item.Get)
