@@ -10,6 +10,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -31,10 +33,29 @@ func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error)
 		return nil, err
 	}
 	if len(openGaps)+len(leftOut) == 0 {
-		return nil, nil
+		return nil, c.checkLost(ctx)
 	}
 	result, err := c.repairSelected(ctx, notes{gaps: openGaps, leftOut: leftOut})
 	return &result, cli.Interrupted(ctx, err)
+}
+
+// checkLost returns an error if the output of a sink and the state do not belong together. A lost state has no notes of
+// what its sinks miss.
+func (c *command) checkLost(ctx context.Context) error {
+	store, err := c.stores.State(ctx, c.cfg)
+	if err != nil || store == nil {
+		return err
+	}
+	changes, err := sinks.CompareOutputs(ctx, c.cfg, c.stores)
+	if err != nil {
+		return err
+	}
+	for _, change := range changes {
+		if change.Problem != "" {
+			return errs.Errorf("the sink %s would not start: %s", redact.Safe(change.Sink), redact.Safe(change.Problem))
+		}
+	}
+	return nil
 }
 
 // checkShards returns a usage error if a shard of --shard has no gap. The gap may be repaired, so that an interrupted
