@@ -92,7 +92,7 @@ func isSelected(s config.Sink, names []string) bool {
 func (r *birthRecords) removedOutputs(inFile []OutputChange) (removed []OutputChange) {
 	for _, b := range r.stored {
 		isInFile := slices.ContainsFunc(inFile, func(c OutputChange) bool {
-			isSameOutput := c.Target == b.Target || c.Birth == b
+			isSameOutput := c.Target == b.Target || c.Birth.ID == b.ID // adopt may have moved the output
 			return c.Sink == b.Sink && isSameOutput
 		})
 		if !isInFile && !strings.HasPrefix(b.Target, goTarget) {
