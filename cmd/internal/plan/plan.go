@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -114,6 +115,7 @@ type sinkPlan struct {
 	Underivable []string `json:"not_derivable,omitempty"`
 
 	isUnfilled bool // the sink can be filled, and no backfill of it has begun
+	isRefused  bool // a start is refused because of this sink
 }
 
 // settingJSON is a setting of a sink that has changed.
@@ -159,4 +161,7 @@ func (r *report) write(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "%s something to do\n", cli.CountWithVerb(r.Todo, "sink", "has", "have"))
+	if isRefused := func(p sinkPlan) bool { return p.isRefused }; r.Todo > 1 && slices.ContainsFunc(r.Sinks, isRefused) {
+		fmt.Fprintln(w, "begin with the sinks for which a start is refused: until then the other commands are refused, too")
+	}
 }

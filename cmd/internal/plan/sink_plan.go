@@ -39,6 +39,7 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	if missed := sinks.MissedByArchive(c.Birth); missed != "" {
 		p.Note = "it misses changes, because " + missed + ": no sink can be filled from it"
 	}
+	p.isRefused = c.Problem != "" || c.Kind == sinks.Changed && !c.TakesSettings
 	p.isUnfilled = c.FilledByDefault && (c.Kind == sinks.Added || c.WaitsForBackfill || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {
 		p.Underivable = c.Underivable
@@ -94,16 +95,23 @@ func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command strin
 // missesChanges is the warning about the output of a removed sink.
 const missesChanges = "If you put the sink back, it misses the changes of the time between: `tablewake gaps --repair --audit` repairs it"
 
+// stillWaits is what missesChanges is for a sink that waits for a backfill.
+const stillWaits = "If you put the sink back, it waits for a backfill"
+
 // removedTodo says where the output of a removed sink is left and how to delete it.
 func removedTodo(c sinks.OutputChange) string {
 	kind, name, _ := strings.Cut(c.Target, " ")
+	ifPutBack := missesChanges
+	if c.Birth.Stage == state.Waiting {
+		ifPutBack = stillWaits
+	}
 	switch kind {
 	case "table":
 		return fmt.Sprintf(
-			"its rows stay in the table %s, with _tw.view = %s, and what is remembered of them in the state; delete the rows, or the table if no other sink writes there. "+missesChanges, name, c.Sink)
+			"its rows stay in the table %s, with _tw.view = %s, and what is remembered of them in the state; delete the rows, or the table if no other sink writes there. "+ifPutBack, name, c.Sink)
 	case "index":
 		return "its documents stay in the index " + name + ": delete the index if no other sink writes there. " +
-			missesChanges
+			ifPutBack
 	case "bucket":
 		return "its objects stay in the bucket and prefix " + strings.TrimSpace(name) +
 			": delete them there, or keep them: they are the history"
