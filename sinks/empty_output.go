@@ -12,13 +12,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// takesSettings reports whether a sink can take the settings of the file because its output is empty. Then no old
+// canTakeSettings reports whether a sink can take the settings of the file because its output is empty. Then no old
 // content can mix with later writes. If the store cannot tell, the answer is false. A notify sink that was always
 // suppressed has sent nothing; then its birth is not begun. changed has the names of the settings that differ.
-func takesSettings(
+func canTakeSettings(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string,
 ) (bool, error) {
-	if slices.ContainsFunc(changed, comparesVersions) {
+	if slices.ContainsFunc(changed, decidesOrder) {
 		return false, nil
 	}
 	if outputs, ok := store.(Outputs); ok {
@@ -87,9 +87,9 @@ func needsRefill(s config.Sink, f foundOutput, changed []string) bool {
 // beginAgain gives an empty output a new birth that waits for a backfill. Tombstones and guards of earlier changes have
 // the old ID, so they cannot refuse the items of the backfill. The new ID also makes a process with the former settings
 // fail.
-func (r *birthRecords) beginAgain(o *opened) {
+func (r *birthRecords) beginAgain(o *openOutput) {
 	next := state.NewBirth(o.sink, o.target, time.Now())
 	next.State, next.Store, next.Stage = r.identity, o.targetID, state.Waiting
 	o.replaceBirth(next)
-	o.storedPrint.Birth = next.ID
+	o.storedFingerprint.Birth = next.ID
 }

@@ -30,7 +30,7 @@ func newCRM(_ context.Context, s crmSettings) (pipeline.Sink, error) {
 	return crm{url: s.URL}, nil
 }
 
-// Write prints each order. The error contains the orders that failed, and all others count as written.
+// Write fingerprints each order. The error contains the orders that failed, and all others count as written.
 func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	for i := range ds {

@@ -16,27 +16,30 @@ import (
 // the birth of the output (Birth.LeftOut). The time stays until the output was compared with the whole table and
 // repaired (`tablewake gaps --repair --audit`). Nothing brings an archive what it missed, so its time stays. An archive
 // also gets such a time when it takes other settings, if its former ones left out changes or masked values. A view, an
-// aggregate or a search index gets the time when `tablewake adopt` accepts its output: that may be older than the
-// state, empty, or written under settings that leave out items which the sink has now.
+// aggregate or a search index also gets the time when `tablewake adopt` accepts its output, because that output may
+// lack changes.
 
 // LeftOutText says why an output may miss changes. at is its Birth.LeftOut.
 func LeftOutText(at time.Time) string {
 	return "at " + at.Format(time.RFC3339) + ", a process without it was started, or adopt accepted it"
 }
 
-// BirthsMissingChanges returns the births of cfg's outputs that may miss changes, because a process was started without
-// their sinks, and that a repair can complete. all are the births of the pipeline.
+// BirthsMissingChanges returns the births of cfg's outputs that may miss changes and that a repair can complete: all
+// but archives. all are the births of the pipeline.
 func BirthsMissingChanges(cfg *config.Config, all []state.Birth) []state.Birth {
 	return outputsThat(cfg, all, func(b state.Birth) bool { return MayMissChanges(b) && !isArchive(b) })
 }
 
 // MayMissChanges reports whether an output may miss changes that it should have. An output that only began late misses
-// none after a backfill of all items, or after `backfill --none`, which says that it shall begin late. Without such a
-// backfill, an archive is still no source for other sinks.
+// none once a backfill has filled it, or after `backfill --none`, which says that it may begin late. For an archive,
+// --none is not enough.
 func MayMissChanges(b state.Birth) bool {
-	shallBeginLate := b.Run == NoRun && !isArchive(b)
+	if b.LeftOut.IsZero() {
+		return false
+	}
 	isFilled := b.Run != "" && b.Run != NoRun
-	return !b.LeftOut.IsZero() && !(BeganLate(b) && (isFilled || shallBeginLate))
+	mayBeginLate := b.Run == NoRun && !isArchive(b)
+	return !BeganLate(b) || !isFilled && !mayBeginLate
 }
 
 // BeganLate reports whether an output misses only changes from before it began.
@@ -82,7 +85,7 @@ func isRestricted(settings map[string]string) bool {
 func noteMissed(ctx context.Context, births state.Births, b state.Birth) error {
 	now := time.Now().UTC()
 	_, _, err := updateBirth(ctx, births, b, func(current *state.Birth) {
-		if canMiss(*current) && current.LeftOut.Before(now) { // keep a later time of another process
+		if needsEveryChange(*current) && current.LeftOut.Before(now) { // keep a later time of another process
 			current.Fresh, current.LeftOut = false, now
 		}
 	})
@@ -109,9 +112,9 @@ func hasOutput(cfg *config.Config, b state.Birth) bool {
 // IsOutput reports whether b is the birth of the output to which s writes.
 func IsOutput(s config.Sink, b state.Birth) bool { return s.Name == b.Sink && Target(s) == b.Target }
 
-// canMiss reports whether a missing change makes the output of a birth wrong. It does if the output has the table's
-// items or changes, was written before, and is not waiting for a backfill.
-func canMiss(b state.Birth) bool {
+// needsEveryChange reports whether the output of a birth must have every change from now on. It must if it has the
+// table's items or changes, was written before, and is not waiting for a backfill.
+func needsEveryChange(b state.Birth) bool {
 	kind, _, _ := strings.Cut(b.Target, " ")
 	isKept := kind == "table" || kind == "index" || kind == "bucket"
 	return isKept && b.Begun && b.Stage != state.Waiting
@@ -125,7 +128,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		return nil
 	}
 	for _, b := range a.births.stored {
-		if hasOutput(a.cfg, b) || !canMiss(b) {
+		if hasOutput(a.cfg, b) || !needsEveryChange(b) {
 			continue
 		}
 		if err := noteMissed(ctx, a.births.births, b); err != nil {
@@ -133,22 +136,22 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		}
 		wasNoted := !b.LeftOut.IsZero() && !BeganLate(b)
 		if !wasNoted {
-			a.logWarning(ctx, leftOutText(b), slog.String("sink", b.Sink), slog.String("output", b.Target))
+			a.logWarning(ctx, missingSinkWarning(b), slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
 	}
 	return nil
 }
 
-// leftOutText returns the warning that the file lacks the sink of a birth.
-func leftOutText(b state.Birth) string {
+// missingSinkWarning returns the warning that the file lacks the sink of a birth.
+func missingSinkWarning(b state.Birth) string {
 	if isArchive(b) {
 		return "the file lacks an archive that has written: it misses all changes from now on, and fills no sink any more"
 	}
 	return "the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`"
 }
 
-// warnOfLeftOut logs each output that may miss changes.
-func (a *assembly) warnOfLeftOut() {
+// warnOfMissedChanges logs each output that may miss changes.
+func (a *assembly) warnOfMissedChanges() {
 	if a.births == nil || a.backfill != nil || a.rebuild {
 		return
 	}

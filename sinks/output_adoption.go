@@ -32,7 +32,7 @@ type Adoption struct {
 	Accepting     string           // what happens if the output is accepted
 
 	next     state.Birth // the birth in the state after the output is accepted
-	renews   bool        // Accept makes the store forget the former output
+	forgets  bool        // Accept makes the store forget the former output
 	settings bool        // only the settings differ; Accept records those of the file
 	found    foundOutput
 }
@@ -154,7 +154,7 @@ func (r *birthRecords) inspectOutput(
 func (r *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
 	return Adoption{
 		Sink: f.sink, Target: f.target, Problem: problem, Known: f.hasBirth, Recorded: f.birth,
-		StateIdentity: r.identity, StoreIdentity: f.targetID, OutputBirth: f.storedPrint.Birth, found: f,
+		StateIdentity: r.identity, StoreIdentity: f.targetID, OutputBirth: f.storedFingerprint.Birth, found: f,
 	}
 }
 
@@ -166,7 +166,7 @@ func (r *birthRecords) adoptSettings(
 	if !f.hasFingerprint {
 		return Adoption{}, nil
 	}
-	e := compareSettings(f.storedPrint, fingerprintOf(cfg, s))
+	e := compareSettings(f.storedFingerprint, fingerprintOf(cfg, s))
 	if e == nil {
 		return Adoption{}, nil
 	}
@@ -197,21 +197,20 @@ func settingsRefusal(s config.Sink, f foundOutput, e *ChangedError) string {
 	case f.movedFrom != "" && !isIndexTemplate:
 		return "what it wrote is in another place, " + targetText(f.movedFrom) +
 			", and would stay there. Take the setting back, or give the sink another name, and fill that"
-	case changesForm(e):
+	case changesStoredForm(e):
 		return "what it wrote has another form under the former settings, and neither later changes nor a repair can continue it. " +
 			elsewhere
-	case movesLatest(e):
+	case movesContestedRows(e):
 		return "with on_collision: last, no repair knows which item has a row that moves. " + elsewhere
-	case slices.ContainsFunc(e.Settings, comparesVersions):
+	case slices.ContainsFunc(e.Settings, decidesOrder):
 		return "the setting decides which of two changes is newer, and cannot change while there is output. " + elsewhere
 	}
 	return ""
 }
 
-// movesLatest reports whether rows may move of a view with on_collision: last, in which several items may claim a row.
-// A setting that selects items moves no row: a redrive of the dead letters brings the rows that are missing, and a
-// repair removes those that are too many.
-func movesLatest(e *ChangedError) bool {
+// movesContestedRows reports whether the change may move rows that several items claim, under on_collision: last. A
+// setting that only selects items moves no row: a redrive of the dead letters adds rows, and a repair removes rows.
+func movesContestedRows(e *ChangedError) bool {
 	moves := func(setting string) bool {
 		return strings.HasPrefix(setting, "view.key") || strings.HasPrefix(setting, "entities.")
 	}
@@ -221,23 +220,26 @@ func movesLatest(e *ChangedError) bool {
 
 // outputBirths returns the births of the entries in the output, sorted.
 func (a *Adoption) outputBirths() []string {
-	births := slices.Sorted(maps.Keys(a.Inspection.Seen))
-	isInspected := a.found.out != nil
-	isGone := isInspected && a.Inspection.Complete && a.Inspection.Total() == 0
-	sawNone := len(births) == 0 && !isGone // entries may exist that the inspection did not see
-	if a.OutputBirth != "" && (!isInspected || sawNone) {
-		return []string{a.OutputBirth} // from the fingerprint
+	if a.found.out != nil {
+		births := slices.Sorted(maps.Keys(a.Inspection.Seen))
+		isGone := a.Inspection.Complete && a.Inspection.Total() == 0
+		if len(births) > 0 || isGone {
+			return births
+		}
 	}
-	return births
+	if a.OutputBirth != "" { // from the fingerprint: entries may exist that the inspection did not see
+		return []string{a.OutputBirth}
+	}
+	return nil
 }
 
-// comparesVersions reports whether the setting decides which of two changes is newer.
-func comparesVersions(setting string) bool {
+// decidesOrder reports whether the setting decides which of two changes is newer.
+func decidesOrder(setting string) bool {
 	return setting == "view.tombstones" || setting == "source.kinesis" || strings.HasSuffix(setting, ".mode")
 }
 
-// changesForm reports whether rows and shares have another form under the new settings.
-func changesForm(e *ChangedError) bool {
+// changesStoredForm reports whether rows and shares have another form under the new settings.
+func changesStoredForm(e *ChangedError) bool {
 	hasOtherGuards := slices.Contains(e.Settings, "view.guards")
 	return hasOtherGuards || isAddedOrRemoved(e, "view.for_each.path") || changesValues(e) || changesTTLMembers(e)
 }
@@ -279,12 +281,13 @@ func (r *birthRecords) decide(a *Adoption, s config.Sink) {
 	a.next = a.Recorded
 	switch {
 	case len(births) == 0:
-		a.renews = true
+		a.forgets = true
 		a.next = r.newBirth(a.Sink, a.Target)
-		if a.Recorded.Stage != state.Live {
-			a.next.Stage = state.Waiting // the filled content is gone
-		}
 		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
+		if a.Recorded.Stage != state.Live { // what the backfill wrote is gone
+			a.next.Stage = state.Waiting
+			a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and waits until a backfill fills it"
+		}
 		return
 	case len(births) > 1:
 		a.Refused = fmt.Sprintf("the output has %d births: it does not belong to one state. %s", len(births), startOverAdvice)
@@ -297,7 +300,7 @@ func (r *birthRecords) decide(a *Adoption, s config.Sink) {
 	isRecorded := a.Known && births[0] == a.Recorded.ID
 	switch {
 	case isRecorded && a.found.partMissing:
-		a.renews = true
+		a.forgets = true
 		a.Accepting = "the missing part stays missing, and can be created again; the rest belongs to the state"
 	case isRecorded && dependsOnState(s):
 		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. Accept it if both date from one moment, as when the pipeline last wrote. If one is older, its counts stay wrong"
@@ -332,7 +335,7 @@ func (r *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 		return r.acceptSettings(ctx, cfg, s, store, a)
 	}
 
-	isNewOutput := a.renews && a.next.ID != a.Recorded.ID
+	isNewOutput := a.forgets && a.next.ID != a.Recorded.ID
 	next := a.next
 	if s.KeepsState() && next.Stage != state.Waiting {
 		next.Fresh, next.LeftOut = false, time.Now().UTC()
@@ -341,24 +344,24 @@ func (r *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 		}
 	}
 	next.State, next.Store, next.Begun = r.identity, a.StoreIdentity, !isNewOutput
-	if a.renews && a.found.out != nil {
+	if a.forgets && a.found.out != nil {
 		if err := a.found.out.Forget(ctx); err != nil {
 			return err
 		}
 	}
-	if prints, ok := store.(state.Fingerprints); ok && (a.found.hasFingerprint || next.Begun) {
-		if err := prints.SetFingerprint(ctx, a.printWith(next.ID, fingerprintOf(cfg, s))); err != nil {
+	if fingerprints, ok := store.(state.Fingerprints); ok && (a.found.hasFingerprint || next.Begun) {
+		if err := fingerprints.SetFingerprint(ctx, a.fingerprintWith(next.ID, fingerprintOf(cfg, s))); err != nil {
 			return err
 		}
 	}
 	return r.storeAdopted(ctx, a, next)
 }
 
-// printWith returns the fingerprint of the accepted output, with a birth. The settings stay as they are stored, unless
-// there are none or the output begins again: then they are those of current, the file's.
-func (a *Adoption) printWith(birth string, current state.Fingerprint) state.Fingerprint {
-	p := a.found.storedPrint
-	if a.renews || !a.found.hasFingerprint {
+// fingerprintWith returns the fingerprint of the accepted output, with a birth. It keeps the stored settings. If there
+// are none, or if the output begins again, it takes those of the file (current).
+func (a *Adoption) fingerprintWith(birth string, current state.Fingerprint) state.Fingerprint {
+	p := a.found.storedFingerprint
+	if a.forgets || !a.found.hasFingerprint {
 		p = current
 	}
 	p.Birth = birth
@@ -392,22 +395,26 @@ func (r *birthRecords) acceptSettings(
 	switch {
 	case err != nil:
 		return err
-	case current.birth != a.found.birth, len(current.storedPrint.Changed(a.found.storedPrint)) > 0:
+	case current.birth != a.found.birth, len(current.storedFingerprint.Changed(a.found.storedFingerprint)) > 0:
 		return errStateChanged
 	}
-	leavesOut := s.Archive != nil && isRestricted(a.found.storedPrint.Settings)
+	leavesOut := s.Archive != nil && isRestricted(a.found.storedFingerprint.Settings)
 	if s.KeepsState() || leavesOut {
 		if err := noteMissed(ctx, r.births, a.Recorded); err != nil {
 			return err
 		}
 	}
-	p := a.found.storedPrint
+	p := a.found.storedFingerprint
 	p.Settings = s.Settings
 	if a.found.movedFrom != "" {
 		next := a.next
 		next.Target, next.Store = a.Target, a.StoreIdentity
 		next.Fresh, next.LeftOut = false, time.Now().UTC()
-		if _, err := r.births.RecordBirth(ctx, next); err != nil {
+		stored, err := r.births.RecordBirth(ctx, next) // the birth of the former target stays; both have one ID
+		if err == nil && stored != next {
+			err = errStateChanged
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -94,14 +94,14 @@ func storedBirths(ctx context.Context, births state.Births) (map[outputKey]state
 type birthRecords struct {
 	births   state.Births
 	identity string // identity of the state
-	// started means that the pipeline has written before. Then an output without a birth is of a sink that was added
-	// later
+	// started means that an output has begun. A new output then belongs to a sink that was added later
 	started    bool
 	stored     map[outputKey]state.Birth // by sink and target
 	lostReason string                    // the evidence that the state was lost; "" if there is no evidence
 }
 
-// readBirths reads the births of a pipeline. readBefore is the argument of [SourceWasRead].
+// readBirths reads the births of a pipeline. readBefore is the evidence that the source was read before; "" if there is
+// none (see [SourceWasRead]).
 func readBirths(ctx context.Context, births state.Births, readBefore string) (*birthRecords, error) {
 	r := &birthRecords{births: births}
 	var err error
@@ -133,14 +133,14 @@ func lossEvidence(ctx context.Context, births state.Births, readBefore string) (
 
 // foundOutput is a sink's output as it is now, and its birth in the state.
 type foundOutput struct {
-	sink           string
-	target         string
-	birth          state.Birth
-	hasBirth       bool              // the state has a birth of the output
-	out            state.Output      // nil: the store cannot inspect the output
-	targetID       string            // identity of the target
-	storedPrint    state.Fingerprint // settings that shaped the output, as stored beside it
-	hasFingerprint bool              // storedPrint was found
+	sink              string
+	target            string
+	birth             state.Birth
+	hasBirth          bool              // the state has a birth of the output
+	out               state.Output      // nil: the store cannot inspect the output
+	targetID          string            // identity of the target
+	storedFingerprint state.Fingerprint // settings that shaped the output, as stored beside it
+	hasFingerprint    bool              // storedFingerprint was found
 	// partMissing means that the output could not be read completely, because a part of it is missing
 	partMissing bool
 
@@ -154,12 +154,12 @@ func (r *birthRecords) find(
 ) (f foundOutput, err error) {
 	f = foundOutput{sink: s.Name, target: Target(s)}
 	f.birth, f.hasBirth = r.stored[outputKey{f.sink, f.target}]
-	if prints, ok := store.(state.Fingerprints); ok {
-		if f.storedPrint, f.hasFingerprint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
+	if fingerprints, ok := store.(state.Fingerprints); ok {
+		if f.storedFingerprint, f.hasFingerprint, err = fingerprints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
 			return f, err
 		}
 	}
-	if !f.hasBirth && f.storedPrint.Birth != "" {
+	if !f.hasBirth && f.storedFingerprint.Birth != "" {
 		r.findMoved(&f)
 	}
 	if outputs, ok := store.(Outputs); ok {
@@ -172,7 +172,7 @@ func (r *birthRecords) find(
 // findMoved sets the birth of an output that the sink wrote to another target.
 func (r *birthRecords) findMoved(f *foundOutput) {
 	for _, b := range r.stored {
-		if b.Sink == f.sink && b.ID == f.storedPrint.Birth {
+		if b.Sink == f.sink && b.ID == f.storedFingerprint.Birth {
 			f.birth, f.hasBirth, f.movedFrom = b, true, b.Target
 			return
 		}
@@ -200,7 +200,7 @@ func (r *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error 
 	case b.State != r.identity:
 		return f.lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged",
 			quoteID(b.State), quoteID(r.identity))
-	case f.movedFrom != "": // the birth describes the former target. compareSettings reports the new one
+	case f.movedFrom != "": // the checks below are about the former target; compareSettings reports the move
 		return nil
 	case f.targetID != b.Store:
 		return f.lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged",
@@ -208,9 +208,9 @@ func (r *birthRecords) checkRecorded(ctx context.Context, f *foundOutput) error 
 	case !f.hasFingerprint:
 		return f.lost(
 			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", targetText(f.target), b.Made.Format(time.RFC3339))
-	case f.storedPrint.Birth != b.ID:
+	case f.storedFingerprint.Birth != b.ID:
 		return f.lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged",
-			targetText(f.target), quoteID(f.storedPrint.Birth), quoteID(b.ID))
+			targetText(f.target), quoteID(f.storedFingerprint.Birth), quoteID(b.ID))
 	case f.out == nil:
 		return nil
 	}
@@ -227,14 +227,14 @@ func (r *birthRecords) checkUnrecorded(ctx context.Context, f *foundOutput) erro
 	switch {
 	case r.lostReason != "":
 		return state.NewLostError("", r.lostReason)
-	case f.storedPrint.Birth != "":
+	case f.storedFingerprint.Birth != "":
 		return f.lost("%s has the birth %s, and the state knows nothing of it: the state was lost",
-			targetText(f.target), quoteID(f.storedPrint.Birth))
+			targetText(f.target), quoteID(f.storedFingerprint.Birth))
 	case f.out == nil:
 		return nil
 	}
-	// If the state has births of other sinks, it was not lost, and this sink is new. Then a partial look at the output
-	// is enough.
+	// If the state has births of other sinks, it was not lost, and this sink is new. Then one row is enough for the
+	// error. Otherwise the number of rows helps the user.
 	all := len(r.stored) == 0
 	inspection, err := f.out.Inspect(ctx, all)
 	if err != nil || inspection.Total() == 0 {
@@ -284,8 +284,8 @@ func (r *birthRecords) checkRecordedMeanwhile(ctx context.Context, f *foundOutpu
 		return unrecordedErr
 	}
 	recorded := *f
-	// the other process stores the fingerprint before it writes
-	recorded.hasFingerprint, recorded.storedPrint.Birth = true, f.birth.ID
+	// the fingerprint may be missing yet: the other process stores it only before it writes
+	recorded.hasFingerprint, recorded.storedFingerprint.Birth = true, f.birth.ID
 	return r.checkRecorded(ctx, &recorded)
 }
 

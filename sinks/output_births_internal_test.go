@@ -13,7 +13,7 @@ import (
 func TestLostOutput_WithoutPrefix(t *testing.T) {
 	target := Target(config.Sink{Name: "log", Archive: &config.Archive{Bucket: "shop-archive"}})
 	for want, f := range map[string]foundOutput{
-		"bucket shop-archive has the birth 'other', and the state knows nothing": {storedPrint: state.Fingerprint{Birth: "other"}},
+		"bucket shop-archive has the birth 'other', and the state knows nothing": {storedFingerprint: state.Fingerprint{Birth: "other"}},
 		"bucket shop-archive held what the sink wrote":                           {hasBirth: true, birth: state.Birth{Begun: true}},
 		"bucket shop-archive was recorded as 's'":                                {hasBirth: true, birth: state.Birth{Begun: true, Store: "s"}},
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// OutputChange compares a sink of the file with the output that the sink has written.
+// OutputChange is the result of comparing the output of a sink with the file. A removed sink has one, too.
 type OutputChange struct {
 	Sink   string
 	Target string // target of the sink, as [Target] returns it; for a removed sink, its former target
@@ -146,25 +146,26 @@ func (r *birthRecords) compareOutput(
 	case isLost:
 		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
 	case isMissing, isUnwritten:
-		c.WaitsForBackfill = c.FilledByDefault && r.started && !f.hasBirth // a birth without output was adopted
+		// c.Kind stays Added. For a birth without output, adopt has decided whether the sink waits
+		c.WaitsForBackfill = c.FilledByDefault && r.started && !f.hasBirth
 	case err != nil:
 		return c, err
 	default:
 		c.Kind = Unchanged
-		changed := compareSettings(f.storedPrint, fingerprintOf(cfg, s))
+		changed := compareSettings(f.storedFingerprint, fingerprintOf(cfg, s))
 		if f.hasFingerprint && changed != nil {
-			err = c.setChanged(ctx, cfg, s, store, f, changed)
+			err = c.describeSettings(ctx, cfg, s, store, f, changed)
 			return c, err
 		}
 	}
 	if c.FilledByDefault && (c.Kind == Added || c.Birth.Stage == state.Waiting) {
-		c.LeftThere = r.leftAt(cfg, c.Target)
+		c.LeftThere = r.formerSinksAt(cfg, c.Target)
 	}
 	return c, nil
 }
 
-// setChanged describes an output that was written under other settings.
-func (c *OutputChange) setChanged(
+// describeSettings describes an output that was written under other settings.
+func (c *OutputChange) describeSettings(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed *ChangedError,
 ) (err error) {
 	c.Kind = Changed
@@ -173,13 +174,14 @@ func (c *OutputChange) setChanged(
 	}
 	c.CanAdopt = settingsRefusal(s, f, changed) == ""
 	needsBackfill := needsRefill(s, f, changed.Settings) || c.Birth.Stage == state.Waiting
-	c.TakesSettings, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
+	c.TakesSettings, err = canTakeSettings(ctx, cfg, s, store, f, changed.Settings)
 	c.WaitsForBackfill = c.TakesSettings && needsBackfill
 	return err
 }
 
-// leftAt returns the names of the sinks that have written to a target and that no longer have this target in the file.
-func (r *birthRecords) leftAt(cfg *config.Config, target string) (names []string) {
+// formerSinksAt returns the names of the sinks that have written to a target and that no longer have this target in the
+// file.
+func (r *birthRecords) formerSinksAt(cfg *config.Config, target string) (names []string) {
 	for _, b := range r.stored {
 		if b.Target == target && b.Begun && b.Stage != state.Waiting && !hasOutput(cfg, b) {
 			names = append(names, b.Sink)

@@ -50,7 +50,7 @@ type assembly struct {
 	stateStore  state.Store       // nil: the file names no state
 	births      *birthRecords     // nil: the file names no state
 	sinkStores  map[string]any    // the opened store of each sink, by name
-	opened      []opened
+	opened      []openOutput
 	options     pipeline.Options
 }
 
@@ -141,16 +141,16 @@ func (a *assembly) addDetectors() error {
 	if a.backfill != nil {
 		return nil // a snapshot raises no events
 	}
-	var errs []error
+	var failures []error
 	for _, spec := range a.cfg.Detectors {
 		d, err := a.newDetector(spec)
 		if err != nil {
-			errs = append(errs, a.atLine(spec.Line, "detect."+spec.Name, err))
+			failures = append(failures, a.atLine(spec.Line, "detect."+spec.Name, err))
 			continue
 		}
 		a.options.Detectors = append(a.options.Detectors, pipeline.NamedDetector{Name: spec.Name, Detector: d})
 	}
-	return errors.Join(errs...)
+	return errors.Join(failures...)
 }
 
 // newDetector returns the detector that spec describes. If spec.Func names a Go function, the detector calls that
@@ -177,14 +177,14 @@ func (a *assembly) newDetector(spec config.Detector) (pipeline.Detector, error) 
 // noEvents is the detector that replaces a Go function that the program lacks. It raises no events.
 func noEvents(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil }
 
-// addRoutes adds the routes to the sinks of the file. It records the births of new outputs after all outputs were
-// accepted. If a birth was recorded before another sink is refused, the state would no longer show that it was lost.
+// addRoutes adds the routes to the sinks of the file. It records the births of new outputs only after all outputs were
+// accepted: one recorded birth would hide that the whole state was lost, if a later sink is refused for that.
 func (a *assembly) addRoutes(ctx context.Context) error {
 	err := a.openOutputs(ctx)
 	if err == nil {
-		err = a.recordBirths(ctx)
+		err = a.recordNewBirths(ctx)
 	}
-	errs := []error{err}
+	failures := []error{err}
 	for _, spec := range a.cfg.Sinks {
 		_, hasStore := a.sinkStores[spec.Name]
 		isRefused := spec.Custom == nil && !hasStore
@@ -193,12 +193,12 @@ func (a *assembly) addRoutes(ctx context.Context) error {
 		}
 		r, err := a.newRoute(ctx, spec)
 		if err != nil {
-			errs = append(errs, a.atLine(spec.Line, "sinks."+spec.Name, err))
+			failures = append(failures, a.atLine(spec.Line, "sinks."+spec.Name, err))
 			continue
 		}
 		a.options.Routes = append(a.options.Routes, r)
 	}
-	return errors.Join(errs...)
+	return errors.Join(failures...)
 }
 
 // isRouted reports whether the pipeline has a route to the named sink. A backfill has routes only to the sinks that it

@@ -72,35 +72,35 @@ func setting(settings map[string]string, name string) string {
 	return "not set"
 }
 
-// opened is an output whose store was opened. Its fingerprint (the settings that shape it) and its birth (its recorded
-// identity) are stored after all sinks are assembled.
-type opened struct {
+// openOutput is an output whose store was opened. storeOutputs stores its fingerprint (the settings that shape it) and
+// its birth (its recorded identity) after all sinks were accepted.
+type openOutput struct {
 	foundOutput
-	spec     config.Sink
-	newPrint state.Fingerprint // fingerprint of the settings in the file; storedPrint is the stored one
-	prints   state.Fingerprints
-	changed  *ChangedError // the settings that differ; nil if none do. They are accepted, because the output is empty
+	spec           config.Sink
+	newFingerprint state.Fingerprint // fingerprint of the settings in the file; storedFingerprint is the stored one
+	fingerprints   state.Fingerprints
+	// the settings that differ; nil if none do. They are accepted, because the output is empty
+	changed *ChangedError
 
-	// replaces is the stored birth, if replaceBirth has set a new birth that will replace it. Otherwise replaces is
-	// zero
-	replaces state.Birth
+	// formerBirth is the stored birth, if replaceBirth has set a new birth that will replace it. Otherwise it is zero
+	formerBirth state.Birth
 }
 
-// replaceBirth sets o.birth to next. storeBirth stores next after every sink of the file was accepted. Until then the
-// user can cancel the command or restore the settings.
-func (o *opened) replaceBirth(next state.Birth) {
-	if o.replaces.ID == "" {
-		o.replaces = o.birth
+// replaceBirth sets o.birth to next. storeReplacedBirth stores next after every sink of the file was accepted. Until
+// then the user can cancel the command or restore the settings.
+func (o *openOutput) replaceBirth(next state.Birth) {
+	if o.formerBirth.ID == "" {
+		o.formerBirth = o.birth
 	}
 	o.birth = next
 }
 
-// storeBirth stores o.birth if replaceBirth set it.
-func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
-	if o.replaces.ID == "" {
+// storeReplacedBirth stores o.birth if replaceBirth set it.
+func (o *openOutput) storeReplacedBirth(ctx context.Context, births state.Births) error {
+	if o.formerBirth.ID == "" {
 		return nil
 	}
-	stored, err := ChangeBirths(ctx, births, []state.Birth{o.replaces}, func(b *state.Birth) {
+	stored, err := ChangeBirths(ctx, births, []state.Birth{o.formerBirth}, func(b *state.Birth) {
 		next := o.birth
 		if b.ID == next.ID { // the same output: consumers may have changed its notes
 			next = withNotesOf(next, *b)
@@ -108,7 +108,7 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 		*b = next
 	})
 	if err == nil {
-		o.birth, o.replaces = stored[0], state.Birth{}
+		o.birth, o.formerBirth = stored[0], state.Birth{}
 	}
 	return err
 }
@@ -117,30 +117,29 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 // those of the file, and an output of another state. It stores nothing.
 func (a *assembly) openOutputs(ctx context.Context) error {
 	a.sinkStores = make(map[string]any, len(a.cfg.Sinks))
-	var errs []error
+	var failures []error
 	for _, s := range a.cfg.Sinks {
 		if s.Custom != nil || !a.isRouted(s.Name) {
 			continue
 		}
 		store, err := openStore(ctx, a.cfg, s, a.stores)
 		if err == nil {
-			err = a.openOutput(ctx, s, store)
+			err = a.checkOutput(ctx, s, store)
 		}
 		if lost, ok := errors.AsType[*state.LostError](err); ok {
 			lost.Flags = a.flags
 		}
 		if err != nil {
-			errs = append(errs, a.atLine(s.Line, "sinks."+s.Name, err))
+			failures = append(failures, a.atLine(s.Line, "sinks."+s.Name, err))
 			continue
 		}
 		a.sinkStores[s.Name] = store
 	}
-	return errors.Join(errs...)
+	return errors.Join(failures...)
 }
 
-// openedStore returns the store of a sink that openOutputs opened, and the birth of the sink's output. The birth has no
-// more than the ID that [BornAs] sets if the file names no state, or if the output has no fingerprint (as with
-// [PlanOnly]).
+// openedStore returns the store of a sink that openOutputs opened, and the birth of the sink's output. Without a state,
+// or without a fingerprint (as with [PlanOnly]), the birth has only the ID of [BornAs]; "" if there is none.
 func openedStore[T any](a *assembly, s config.Sink) (store T, birth state.Birth) {
 	birth.ID = a.bornAs[s.Name]
 	for i := range a.opened {
@@ -152,31 +151,31 @@ func openedStore[T any](a *assembly, s config.Sink) (store T, birth state.Birth)
 	return store, birth
 }
 
-// openOutput checks the output of a sink, and adds it to a.opened if it has a fingerprint.
-func (a *assembly) openOutput(ctx context.Context, s config.Sink, store any) (err error) {
-	prints, hasFingerprints := store.(state.Fingerprints)
-	isSuppressed := a.births == nil && a.publishesNothing(s)
-	if !hasFingerprints || isSuppressed {
-		return nil // the sink has no output of its own
+// checkOutput checks the output of a sink, and adds it to a.opened if it has a fingerprint.
+func (a *assembly) checkOutput(ctx context.Context, s config.Sink, store any) (err error) {
+	fingerprints, hasFingerprints := store.(state.Fingerprints)
+	leavesNoTrace := a.births == nil && a.publishesNothing(s)
+	if !hasFingerprints || leavesNoTrace {
+		return nil // the sink has no output of its own, or nothing will be written there
 	}
-	o := opened{spec: s, prints: prints, newPrint: fingerprintOf(a.cfg, s)}
+	o := openOutput{spec: s, fingerprints: fingerprints, newFingerprint: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
-		o.storedPrint, o.hasFingerprint, err = prints.Fingerprint(ctx, a.cfg.Name, s.Name)
+		o.storedFingerprint, o.hasFingerprint, err = fingerprints.Fingerprint(ctx, a.cfg.Name, s.Name)
 	} else {
 		o.foundOutput, err = a.births.find(ctx, a.cfg, s, store)
 	}
 	if err != nil {
 		return err
 	}
-	needsBackfill := true // an output without a birth may have missed changes
+	mayMissChanges := true // if the output is new; for other outputs it has no effect
 	if o.hasFingerprint {
-		if err := checkGeneration(o.storedPrint.Generation); err != nil {
+		if err := checkGeneration(o.storedFingerprint.Generation); err != nil {
 			return err
 		}
-		o.changed = compareSettings(o.storedPrint, o.newPrint)
+		o.changed = compareSettings(o.storedFingerprint, o.newFingerprint)
 	}
 	if o.changed != nil {
-		if needsBackfill, err = a.takeSettings(ctx, &o, store); err != nil {
+		if mayMissChanges, err = a.acceptNewSettings(ctx, &o, store); err != nil {
 			return err
 		}
 	}
@@ -185,15 +184,15 @@ func (a *assembly) openOutput(ctx context.Context, s config.Sink, store any) (er
 			return err
 		}
 		if !o.hasBirth {
-			o.birth = a.births.birthOf(&o.foundOutput, FilledByDefault(s) && needsBackfill)
+			o.birth = a.births.birthOf(&o.foundOutput, FilledByDefault(s) && mayMissChanges)
 		}
 	}
 	a.opened = append(a.opened, o)
 	return nil
 }
 
-// recordBirths records the births of new outputs.
-func (a *assembly) recordBirths(ctx context.Context) (err error) {
+// recordNewBirths records the births of new outputs. It puts the birth of every output into its new fingerprint.
+func (a *assembly) recordNewBirths(ctx context.Context) (err error) {
 	for i := range a.opened {
 		o := &a.opened[i]
 		if a.births != nil && !o.hasBirth {
@@ -201,7 +200,7 @@ func (a *assembly) recordBirths(ctx context.Context) (err error) {
 				return a.atLine(o.spec.Line, "sinks."+o.spec.Name, err)
 			}
 		}
-		o.newPrint.Birth = o.birth.ID
+		o.newFingerprint.Birth = o.birth.ID
 	}
 	return nil
 }
@@ -221,13 +220,14 @@ func checkGeneration(stored int) error {
 	return nil
 }
 
-// takeSettings lets an output take the changed settings of the file if the output is empty. Otherwise it returns
-// o.changed as the error. needsBackfill means that the former settings may have left out changes that the output needs.
-func (a *assembly) takeSettings(ctx context.Context, o *opened, store any) (needsBackfill bool, err error) {
+// acceptNewSettings lets an output take the changed settings of the file if the output is empty. Otherwise it returns
+// o.changed as the error. needsBackfill means that the former settings may have left out changes that the output needs:
+// it begins again, and waits for a backfill.
+func (a *assembly) acceptNewSettings(ctx context.Context, o *openOutput, store any) (needsBackfill bool, err error) {
 	if a.births != nil && settingsRefusal(o.spec, o.foundOutput, o.changed) == "" {
 		o.changed.adopt = strings.Join(strings.Fields("tablewake adopt "+a.flags+" --sink "+o.spec.Name), " ")
 	}
-	taken, err := takesSettings(ctx, a.cfg, o.spec, store, o.foundOutput, o.changed.Settings)
+	taken, err := canTakeSettings(ctx, a.cfg, o.spec, store, o.foundOutput, o.changed.Settings)
 	switch {
 	case err != nil:
 		return false, err
@@ -248,28 +248,29 @@ func (a *assembly) takeSettings(ctx context.Context, o *opened, store any) (need
 // can still change.
 func (a *assembly) publishesNothing(s config.Sink) bool { return s.Notify != nil && a.suppress != "" }
 
-// storeOutputs stores the fingerprints and births of new outputs, before the pipeline writes anything.
+// storeOutputs notes left-out sinks, and stores the fingerprints and the changed births, before the pipeline writes
+// anything.
 func (a *assembly) storeOutputs(ctx context.Context) error {
 	if err := a.checkAddedSinks(); err != nil {
 		return err
 	}
 	a.warnOfStages()
-	a.warnOfLeftOut()
+	a.warnOfMissedChanges()
 	if err := a.noteLeftOut(ctx); err != nil {
 		return err
 	}
 	for i := range a.opened {
-		if err := a.recordOutput(ctx, &a.opened[i]); err != nil {
+		if err := a.storeOutput(ctx, &a.opened[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// recordOutput stores the birth and the fingerprint of one output.
-func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
+// storeOutput stores the birth and the fingerprint of one output.
+func (a *assembly) storeOutput(ctx context.Context, o *openOutput) error {
 	if a.births != nil {
-		if err := o.storeBirth(ctx, a.births.births); err != nil {
+		if err := o.storeReplacedBirth(ctx, a.births.births); err != nil {
 			return err
 		}
 		if o.changed != nil && isArchive(o.birth) && isRestricted(o.changed.Old) {
@@ -278,9 +279,9 @@ func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
 			}
 		}
 	}
-	hasNewBirth := a.births != nil && o.storedPrint.Birth != o.newPrint.Birth
+	hasNewBirth := a.births != nil && o.storedFingerprint.Birth != o.newFingerprint.Birth
 	if !o.hasFingerprint || o.changed != nil || hasNewBirth {
-		if err := o.prints.SetFingerprint(ctx, o.newPrint); err != nil {
+		if err := o.fingerprints.SetFingerprint(ctx, o.newFingerprint); err != nil {
 			return err
 		}
 	}
@@ -296,7 +297,7 @@ func (a *assembly) recordOutput(ctx context.Context, o *opened) error {
 }
 
 // warnOfTakenSettings logs that an empty output takes new settings.
-func (a *assembly) warnOfTakenSettings(ctx context.Context, o *opened) {
+func (a *assembly) warnOfTakenSettings(ctx context.Context, o *openOutput) {
 	text := "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out"
 	if o.birth.Stage == state.Waiting {
 		text = "the sink holds nothing, takes the settings of the file, and waits: the former ones left out changes that it may need"

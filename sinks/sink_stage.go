@@ -76,7 +76,7 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 	if a.births == nil || a.backfill != nil || !s.KeepsState() {
 		return sink
 	}
-	i := slices.IndexFunc(a.opened, func(o opened) bool { return o.sink == s.Name })
+	i := slices.IndexFunc(a.opened, func(o openOutput) bool { return o.sink == s.Name })
 	if i < 0 {
 		return sink
 	}
@@ -182,7 +182,7 @@ func (a *assembly) warnOfWaiting(birth state.Birth) {
 	a.logWarning(context.Background(),
 		"the sink has missed changes that the pipeline acknowledged: it waits, and writes nothing until it is filled: tablewake backfill",
 		slog.String("sink", birth.Sink))
-	if left := a.births.leftAt(a.cfg, birth.Target); len(left) > 0 {
+	if left := a.births.formerSinksAt(a.cfg, birth.Target); len(left) > 0 {
 		a.logWarning(context.Background(),
 			"the rows or documents of former sinks are where the sink writes, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete those first",
 			slog.String("sink", birth.Sink), slog.Any("former", left))
@@ -202,8 +202,8 @@ func (a *assembly) checkAddedSinks() error {
 	if a.births != nil || a.rebuild {
 		return nil
 	}
-	hasWritten := slices.ContainsFunc(a.opened, func(o opened) bool { return o.hasFingerprint })
-	added := slices.IndexFunc(a.opened, func(o opened) bool { return !o.hasFingerprint && FilledByDefault(o.spec) })
+	hasWritten := slices.ContainsFunc(a.opened, func(o openOutput) bool { return o.hasFingerprint })
+	added := slices.IndexFunc(a.opened, func(o openOutput) bool { return !o.hasFingerprint && FilledByDefault(o.spec) })
 	if !hasWritten || added < 0 {
 		return nil
 	}

@@ -18,8 +18,9 @@ import (
 // A sink stores the version of the last change of an item. A repair of the stored state has a version of its own, which
 // comes between this change and the next one: see [Version.NextRepair].
 type Version struct {
-	epoch    uint64 // Unix seconds; for Kinesis, Unix microseconds and kinesisBit
-	sequence string // decimal digits without leading zeros; "0" is older than every write; for a repair its number follows
+	epoch uint64 // Unix seconds; for Kinesis, Unix microseconds and kinesisBit
+	// decimal digits without leading zeros ("0" is older than every write); for a repair, repairMark and 9 digits follow
+	sequence string
 }
 
 // repairMark stands before the number of a repair, at the end of a sequence and of a version's text.
@@ -56,9 +57,9 @@ func (v Version) Compare(w Version) int {
 	if v.sequence == "" || w.sequence == "" { // the zero Version
 		return cmp.Compare(len(v.sequence), len(w.sequence))
 	}
-	ofV, repairOfV, _ := strings.Cut(v.sequence, repairMark)
-	ofW, repairOfW, _ := strings.Cut(w.sequence, repairMark)
-	return cmp.Or(CompareSequence(ofV, ofW), strings.Compare(repairOfV, repairOfW))
+	numberV, repairV, _ := strings.Cut(v.sequence, repairMark)
+	numberW, repairW, _ := strings.Cut(w.sequence, repairMark)
+	return cmp.Or(CompareSequence(numberV, numberW), strings.Compare(repairV, repairW))
 }
 
 // IsZero reports whether v is the zero Version. No change has it.
@@ -90,9 +91,9 @@ func (v Version) NextRepair() Version {
 	return Version{epoch: v.epoch, sequence: string(next)}
 }
 
-// Change returns the version of the change after which the state of version v was repaired. It returns v if v is the
-// version of a change.
-func (v Version) Change() Version { return Version{epoch: v.epoch, sequence: v.Sequence()} }
+// WithoutRepair returns the version of the change after which the state of version v was repaired. It returns v if v is
+// the version of a change.
+func (v Version) WithoutRepair() Version { return Version{epoch: v.epoch, sequence: v.Sequence()} }
 
 // Append appends the text that String returns.
 func (v Version) Append(dst []byte) []byte {

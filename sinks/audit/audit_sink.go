@@ -38,10 +38,10 @@ type Sink interface {
 	// calls.
 	Note(c *record.Change) string
 
-	// Repair writes the required entry at the place of a finding, if the stored entry still has the version of the
-	// finding. The repaired entry keeps that version, so a later change of the stream wins over it, and a second repair
-	// does nothing. Concurrent repairs that write the same row or group take turns. The caller makes the repairs of one
-	// item one after the other.
+	// Repair writes the required entry at the place of a finding, if the stored entry has not changed since it was found.
+	// The version of the repaired entry comes after the stored one, or is that of a newer saved record. So a later change
+	// of the stream wins over it. A second repair does nothing. Concurrent repairs that write the same row or group take
+	// turns. The caller makes the repairs of one item one after the other.
 	Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error)
 }
 
@@ -97,7 +97,7 @@ type Finding struct {
 	Underlying Verdict  `json:"otherwise,omitempty"` // the verdict without the Reason of Held or Skipped
 	FoundText  string   `json:"found,omitempty"`     // the stored entry, for people
 	Owner      item.Key `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
-	// Version is the version of the change that wrote the stored entry or tombstone; zero if there is none.
+	// Version is the version of the change or repair that wrote the stored entry or tombstone; zero if there is none.
 	Version record.Version `json:"-"`
 	// Guard is the version of the item's guard, or of the item's contribution in a view with for_each. It is set for
 	// rows, claims, owners and contributions that depend on this version, and zero for other entries.

@@ -5,10 +5,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// ItemState is the state of an item, and what it was read from. The code that reads an item makes it.
+// ItemState is the state of an item, and what it was read from.
 //
-// A sink may have a change of the item that the state does not have: see MayLack. A difference of such a sink shows
-// nothing about the sink, and a repair of it would write an older state.
+// A sink may have a newer change of the item than the state: see MayLack. Then a difference is no fault of the sink,
+// and a repair would write an older state.
 type ItemState struct {
 	Change   record.Change // the item as a SNAPSHOT; or its REMOVE, with or without images
 	Evidence Evidence
@@ -23,8 +23,8 @@ const (
 	TableRead Evidence = iota
 	// LastRecord is the last of the saved records of the item. The state has every change up to the record's version.
 	LastRecord
-	// TableSnapshot is a copy of the table as of a time: an export or a backfill. The state has every change of earlier
-	// backfills. It is unknown whether it has a given change of the stream.
+	// TableSnapshot is a copy of the table as of a time: an export or a backfill. The state is newer than every earlier
+	// backfill. It is unknown whether it has a given change of the stream.
 	TableSnapshot
 	// NoEvidence means that no record and no copy of the table was read. The state is unknown.
 	NoEvidence
@@ -47,15 +47,15 @@ func LastState(c record.Change) ItemState {
 // version of the item in the sink, of a change or of a repair; zero if the sink has none.
 func (k *ItemState) MayLack(newest record.Version) bool {
 	version := k.Change.Version
-	newest = newest.Change()
+	newest = newest.WithoutRepair()
 	hasHigherNumber := record.CompareSequence(newest.Sequence(), version.Sequence()) > 0
-	isStreamUnknown := version.Epoch() == 0
+	hasNoEpoch := version.Epoch() == 0
 	switch {
 	case newest.IsZero() || k.Evidence == TableRead:
 		return false
 	case k.Evidence == NoEvidence:
 		return true
-	case isStreamUnknown:
+	case hasNoEpoch:
 		return hasHigherNumber
 	case k.Evidence == TableSnapshot && hasHigherNumber:
 		return true // every change of a stream, even of an earlier one, has a higher number than an item of a snapshot
@@ -63,9 +63,9 @@ func (k *ItemState) MayLack(newest record.Version) bool {
 	return newest.Compare(version) > 0
 }
 
-// repairVersion returns the version of what a repair stores. stored is the newest stored version of what it replaces;
-// zero if nothing is stored. k is nil if the item is unknown. The version is newer than stored, and older than each
-// change of the item that the state k does not have.
+// repairVersion returns the version that a repair stores. stored is the newest stored version of what the repair
+// replaces; zero if nothing is stored. If nothing is stored, or if the state is a newer saved record, the version is
+// that of the state. Otherwise it is that of the next repair after stored. k is nil if the item is unknown.
 func (k *ItemState) repairVersion(stored record.Version) record.Version {
 	if k != nil && (stored.IsZero() || k.isRecordAfter(stored)) {
 		return k.Change.Version
@@ -73,16 +73,16 @@ func (k *ItemState) repairVersion(stored record.Version) record.Version {
 	return stored.NextRepair()
 }
 
-// mayFollow reports whether the version present is as found, or that of a repair after it. Another finding of the item
-// may have been repaired meanwhile. k is nil if the item is unknown.
-func (k *ItemState) mayFollow(found, present record.Version) bool {
-	change := present.Change()
-	return change == found.Change() || k != nil && change == k.Change.Version
+// isFoundOrRepaired reports whether the version present is still the version that the audit found, or that of a repair
+// since then: the repair of another finding of the item may have changed it. k is nil if the item is unknown.
+func (k *ItemState) isFoundOrRepaired(found, present record.Version) bool {
+	change := present.WithoutRepair()
+	return change == found.WithoutRepair() || k != nil && change == k.Change.Version
 }
 
-// isRecordAfter reports whether the state is the last saved record of the item, and newer than a stored version. A
-// repair with the version of this record also replaces what earlier records of the item would write. The stored version
-// must be of the same stream: if records name a wrong stream, their versions could be newer than all later changes.
+// isRecordAfter reports whether the state is the last saved record of the item, and newer than a stored version. After
+// a repair with the version of this record, earlier records of the item are refused. The epochs must be the same: a
+// record that names a wrong stream may have too high an epoch, and a repair with it would refuse all later changes.
 func (k *ItemState) isRecordAfter(stored record.Version) bool {
 	version := k.Change.Version
 	return k.Evidence == LastRecord && version.Epoch() == stored.Epoch() && version.Compare(stored) > 0

@@ -32,7 +32,7 @@ func (s *documentSink) Repair(ctx context.Context, known *ItemState, f Finding) 
 	writeText := "tombstone document " + present.PlaceText
 	if present.Expected {
 		c := known.Change
-		c.Version = version // the document has the version, too
+		c.Version = version // the document contains its version, so it is planned with it
 		planned, err := s.plannedMutation(&c, f.Place)
 		switch {
 		case err != nil:
@@ -52,10 +52,12 @@ func (s *documentSink) Repair(ctx context.Context, known *ItemState, f Finding) 
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
 	results, err := repairer.RepairDocuments(ctx, []search.DocumentRepair{{Expected: stored, Next: mutation}})
-	if err != nil || len(results) == 0 {
-		return s.outcome(view.Result{}, err, writeText)
+	rs := make([]view.Result, len(results))
+	for i, r := range results {
+		rs[i] = view.Result{Lost: r.Overtaken, Err: r.Err}
 	}
-	return s.outcome(view.Result{Lost: results[0].Overtaken, Err: results[0].Err}, nil, writeText)
+	r, err := singleResult(rs, err)
+	return s.outcome(r, err, writeText)
 }
 
 // plannedMutation returns the planned document at a place; nil if no document is planned there.

@@ -16,10 +16,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Repair writes the contribution of an item, and changes the item's groups by the difference. It fails for a group that
-// holds less than the stored contribution. So the caller calls RepairGroups first.
+// Repair writes the contribution of an item, and changes the item's groups by the difference. It fails if a group holds
+// less than the stored contribution. RepairGroups corrects such groups, so the caller calls it first.
 func (s *groupSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error) {
 	c := known.change()
+	if known == nil {
+		return Outcome{Result: Refused, Reason: "the item is unknown"}, nil
+	}
 	if f.Kind == Group {
 		return Outcome{Result: Refused, Reason: "a group is repaired with the sum of all contributions"}, nil
 	}
@@ -44,7 +47,7 @@ func (s *groupSink) Repair(ctx context.Context, known *ItemState, f Finding) (Ou
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 	version := known.repairVersion(stored[0].Version)
-	if s.keepsExpired() && !stored[0].Version.IsZero() { // the last record does not show the shares of expired items
+	if s.keepsExpired() && !stored[0].Version.IsZero() { // the record does not show the shares of an expired item
 		version = stored[0].Version.NextRepair()
 	}
 	write, err := s.aggregate.RepairContribution(c.Key, stored[0], want, version)

@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// compareAgain compares the place of f again, and returns the present finding. If the place needs no repair, the
-// outcome has a Result: the place is equal now, was changed since f was found, or cannot be repaired. Otherwise the
-// Result is "".
+// compareAgain compares the place of f again, and returns the present finding. s is the sink of which b is the base. If
+// the place needs no repair, the outcome has a Result: the place is equal now, was changed since f was found, or cannot
+// be repaired. Otherwise the Result is "".
 func (b *base) compareAgain(ctx context.Context, s Sink, known *ItemState, f *Finding) (Finding, Outcome, error) {
 	findings, err := s.Compare(ctx, known, []Entry{{Kind: f.Kind, Place: f.Place}})
 	if err != nil {
@@ -34,7 +34,7 @@ func (b *base) compareAgain(ctx context.Context, s Sink, known *ItemState, f *Fi
 		return present, Outcome{Result: Refused, Reason: present.Reason}, nil
 	case !present.Verdict.Differs():
 		return present, Outcome{Result: AlreadyEqual}, nil
-	case !known.mayFollow(f.Version, present.Version) || !known.mayFollow(f.Guard, present.Guard):
+	case !known.isFoundOrRepaired(f.Version, present.Version) || !known.isFoundOrRepaired(f.Guard, present.Guard):
 		return present, Outcome{Result: ChangedMeanwhile}, nil
 	}
 	return present, Outcome{}, nil
@@ -62,7 +62,7 @@ func refusedRepair(why error) (Outcome, error) {
 // outcome returns the outcome of a write. The text writeText describes the write.
 func (b *base) outcome(r view.Result, err error, writeText string) (Outcome, error) {
 	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok {
-		// another output of the sink wrote the entry at this place; other places can still be repaired
+		// The entry has another birth: another output of the sink wrote it. Other places can still be repaired.
 		return refusedRepair(lost)
 	}
 	switch {

@@ -27,7 +27,7 @@ func (s *rowSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outc
 	if planned.guarded || s.isGuarded(c, f.Kind) {
 		return s.repairClaim(ctx, known, &present, planned.rows)
 	}
-	row := plannedRow{row: state.Row(f.Place), keyText: present.PlaceText}
+	row := plannedRow{row: state.Row(f.Place), keyText: present.PlaceText} // the item does not plan it: a tombstone
 	if i := slices.IndexFunc(planned.rows, func(p plannedRow) bool { return p.row == row.row }); i >= 0 {
 		row = planned.rows[i]
 	}
@@ -45,7 +45,7 @@ var errOtherItem = errs.New(
 	"another item has the row, though the names in its key are to identify the item (unique): change one of the two; its row is repaired with that item")
 
 // repairRow writes a row that guards itself.
-func (s *rowSink) repairRow(ctx context.Context, known *ItemState, f *Finding, p *plannedRow) (Outcome, error) {
+func (s *rowSink) repairRow(ctx context.Context, known *ItemState, present *Finding, p *plannedRow) (Outcome, error) {
 	c := known.change()
 	release, err := s.repairQueue.Wait(ctx, p.row)
 	defer release()
@@ -60,7 +60,7 @@ func (s *rowSink) repairRow(ctx context.Context, known *ItemState, f *Finding, p
 	isLive := stored.Exists && !stored.Tombstone
 	isOfOtherItem := isLive && c != nil && stored.Source != c.Key
 	switch {
-	case stored.Version != f.Version:
+	case stored.Version != present.Version:
 		return Outcome{Result: ChangedMeanwhile}, nil
 	case stored.Exists && !s.isOwn(&stored):
 		return refusedRepair(errForeign)
@@ -118,10 +118,10 @@ func (s *rowSink) keepUnstableColumns(
 	return columns
 }
 
-// repairClaim writes the guard of an item, its claim and the row that it claims. If the item loses another row, that
-// row goes to the next claim.
+// repairClaim writes the guard of an item, its claim and the row that it claims. If the item had another row, the next
+// waiting claim gets that row.
 func (s *rowSink) repairClaim(
-	ctx context.Context, known *ItemState, f *Finding, rows []plannedRow,
+	ctx context.Context, known *ItemState, present *Finding, rows []plannedRow,
 ) (Outcome, error) {
 	c := known.change()
 	items, err := storeAs[view.ItemStore](s.store, "write the guards of items")
@@ -129,10 +129,10 @@ func (s *rowSink) repairClaim(
 		return Outcome{}, err
 	}
 	op, writeText := s.plannedClaim(c, rows)
-	var extra state.Row // the row that the item should leave; "" if there is none
-	if f.Kind != Guard && f.Verdict == Extra {
-		extra = rowOf(Entry{Kind: f.Kind, Place: f.Place})
-		writeText += ", leave row " + f.PlaceText
+	var strayRow state.Row // the row that the item should leave; "" if there is none
+	if present.Kind != Guard && present.Verdict == Extra {
+		strayRow = rowOf(Entry{Kind: present.Kind, Place: present.Place})
+		writeText += ", leave row " + present.PlaceText
 	}
 
 	guards, err := items.Guards(ctx, s.target.State(), []item.Key{c.Key})
@@ -140,30 +140,30 @@ func (s *rowSink) repairClaim(
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	guard := guards[0]
-	if guard.Version != f.guardVersion() {
+	if guard.Version != present.guardVersion() {
 		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 
-	release, err := s.repairQueue.Wait(ctx, guard.Row, op.Row, extra)
+	release, err := s.repairQueue.Wait(ctx, guard.Row, op.Row, strayRow)
 	defer release()
 	if err != nil {
 		return Outcome{}, err
 	}
-	stored, err := s.readClaimedRows(ctx, items, guard.Row, op.Row, extra)
+	stored, err := s.readClaimedRows(ctx, items, guard.Row, op.Row, strayRow)
 	if err != nil {
 		return s.outcome(view.Result{}, err, "")
 	}
-	if done, err := s.checkClaim(f, op, stored); err != nil || done.Result != "" {
+	if done, err := s.checkClaim(present, op, stored); err != nil || done.Result != "" {
 		return done, err
 	}
-	if err := s.keepStoredParts(known, op, stored); err != nil {
+	if err := s.keepStoredValues(known, op, stored); err != nil {
 		return refusedRepair(err)
 	}
 	op.Claim.Version = s.claimVersion(known, guard, stored)
 	if s.dryRun {
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
-	results, err := items.WriteItems(ctx, s.target, op.Repair(guard, stored.claims, extra, s.collision))
+	results, err := items.WriteItems(ctx, s.target, op.Repair(guard, stored.claims, strayRow, s.collision))
 	failed := slices.IndexFunc(results, func(r view.Result) bool { return r != view.Result{} })
 	if err != nil || failed < 0 {
 		return s.outcome(view.Result{}, err, writeText)
@@ -171,14 +171,15 @@ func (s *rowSink) repairClaim(
 	return s.outcome(results[failed], nil, writeText)
 }
 
-// claimVersion returns the version of the guard and the claim that a repair writes. Changes that are older than the
-// guard, or than a present claim or row of the item, stay refused.
+// claimVersion returns the version of the guard and the claim that a repair writes. It is newer than the guard and than
+// the item's stored claims and rows, so that older changes stay refused.
 func (s *rowSink) claimVersion(known *ItemState, guard state.Guard, stored claimedRows) record.Version {
 	newest := stored.newestVersion(known.Change.Key)
 	if guard.Version.Compare(newest) > 0 {
 		newest = guard.Version
 	}
-	// KeepLast compares the times of claims. A repair keeps the time of the stored claim, so it has no newer change.
+	// KeepLast compares the times of claims, and a repair keeps the stored time. So the version must not be that of a
+	// newer change.
 	if s.collision == view.KeepLast && !newest.IsZero() {
 		return newest.NextRepair()
 	}
@@ -205,10 +206,10 @@ func (f *Finding) guardVersion() record.Version {
 	return f.Guard
 }
 
-// keepStoredParts gives the claim of op the stored values of the unstable columns. The values come from the item's
-// stored claim or, if there is no claim, from the item's stored row. keepStoredParts returns an error if a missing
+// keepStoredValues gives the claim of op the stored values of the unstable columns. The values come from the item's
+// stored claim or, if there is no claim, from the item's stored row. keepStoredValues returns an error if a missing
 // claim cannot be made.
-func (s *rowSink) keepStoredParts(known *ItemState, op *view.ClaimOp, stored claimedRows) error {
+func (s *rowSink) keepStoredValues(known *ItemState, op *view.ClaimOp, stored claimedRows) error {
 	if op.Row == "" { // the item claims no row
 		return nil
 	}

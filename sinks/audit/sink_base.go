@@ -270,7 +270,7 @@ func (f *Finding) hasItemVersion() bool {
 // the finding. Then the sink missed a change, which explains the difference.
 func (f *Finding) markStale(newest record.Version) {
 	isExplained := f.Reason != ""
-	missedChange := f.Version.Change().Compare(newest.Change()) < 0
+	missedChange := f.Version.WithoutRepair().Compare(newest.WithoutRepair()) < 0
 	if f.Verdict == Wrong && f.hasItemVersion() && !isExplained && missedChange {
 		f.Verdict = Stale
 	}

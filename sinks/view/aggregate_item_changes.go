@@ -110,7 +110,7 @@ func countsSince(former state.Contribution, version record.Version, shares []sta
 	case len(former.Shares) > 0:
 		return former.Since
 	default:
-		return version.Change()
+		return version.WithoutRepair()
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return guardComparison{
 		version: o.Claim.Version, idle: idle,
-		storedVersion: g.Version, storedRows: g.Row != "", storedVoid: g.Void,
+		storedVersion: g.Version, storedRows: g.Row != "", isStoredVoid: g.Void,
 		replacesSameVersion: g.Void && o.changeErr == nil,
 	}.outcome()
 }
@@ -27,7 +27,7 @@ type guardComparison struct {
 
 	storedVersion       record.Version // zero if nothing is stored
 	storedRows          bool           // the stored guard or contribution has rows
-	storedVoid          bool           // the stored guard or contribution is void
+	isStoredVoid        bool           // the stored guard or contribution is void
 	replacesSameVersion bool           // the change also replaces a guard or contribution of its own version
 }
 
@@ -36,7 +36,7 @@ func (c guardComparison) outcome() guardOutcome {
 	order := c.version.Compare(c.storedVersion)
 	isNewer := c.storedVersion.IsZero() || order > 0
 	switch {
-	case isNewer && c.idle && !c.storedRows && !c.storedVoid:
+	case isNewer && c.idle && !c.storedRows && !c.isStoredVoid:
 		return guardNotNeeded
 	case isNewer:
 		return guardChanges
@@ -75,7 +75,7 @@ func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule 
 		rc := rows[o.Row]
 		formerRevision := rc.Revision
 		rc.putClaim(o.Claim, rule)
-		rowWrite := o.claimsWrite(rc, formerRevision)
+		rowWrite := o.reviseClaims(rc, formerRevision)
 		rowWrite.Claim = o.Claim
 		w.Rows = append(w.Rows, rowWrite)
 	}
@@ -86,12 +86,12 @@ func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule 
 func (o *ClaimOp) leaveRow(rc *RowClaims, rule Collision) state.RowClaimsWrite {
 	formerRevision := rc.Revision
 	rc.dropClaim(o.Claim.Source, rule)
-	return o.claimsWrite(rc, formerRevision)
+	return o.reviseClaims(rc, formerRevision)
 }
 
-// claimsWrite gives rc a new revision, after the op has changed rc in memory. It returns the write that makes the same
+// reviseClaims gives rc a new revision, after the op has changed rc in memory. It returns the write that makes the same
 // change in the store. formerRevision is the revision before the change.
-func (o *ClaimOp) claimsWrite(rc *RowClaims, formerRevision string) state.RowClaimsWrite {
+func (o *ClaimOp) reviseClaims(rc *RowClaims, formerRevision string) state.RowClaimsWrite {
 	rc.Revision = ""
 	if rc.Owner.Source != "" {
 		rc.Revision = revision(formerRevision, o.Claim.Source, o.Claim.Version)

@@ -22,7 +22,7 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 	writtenInPart := stored.Void && storedRows // the same version continues the write
 	return guardComparison{
 		version: o.Version, idle: idle,
-		storedVersion: stored.Version, storedRows: storedRows, storedVoid: stored.Void,
+		storedVersion: stored.Version, storedRows: storedRows, isStoredVoid: stored.Void,
 		replacesSameVersion: writtenInPart || stored.Void && o.changeErr == nil,
 	}.outcome()
 }

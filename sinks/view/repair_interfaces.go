@@ -17,8 +17,8 @@ type Repairer interface {
 	// fails with a fatal error.
 	//
 	// A repair stores the version of Next. Newer changes of the item replace the repaired row, and older changes do not.
-	// If the row has a newer tombstone apart from it, the version of the repaired row is that of a repair of the
-	// tombstone. A tombstone apart from a repaired row is deleted.
+	// If a tombstone apart from the row is newer than Next, the row gets the version of a repair after that tombstone. The
+	// tombstone apart from a repaired row is deleted.
 	//
 	// RepairRows blocks, and may be called by several goroutines and processes. No two repairs of a call have the same
 	// row. A successful result is durable. An error means that the whole call failed; any part of it may have been
@@ -41,8 +41,8 @@ type ApartRepair struct {
 	Tombstone *state.Tombstone // tombstone that is apart after the repair; nil if there is none
 }
 
-// Apart returns what a repair expects and writes. stored is the tombstone apart; nil if there is none. If it stays, it
-// is ApartRepair.Tombstone. The error means that the version of the stored tombstone is damaged.
+// Apart returns the conditions and the writes of the repair. stored is the tombstone apart; nil if there is none. If it
+// stays, it is ApartRepair.Tombstone. The error means that the version of the stored tombstone is damaged.
 func (r *RowRepair) Apart(stored *state.Tombstone) (a ApartRepair, err error) {
 	var storedVersion record.Version // zero is older than each version
 	if stored != nil {
@@ -65,19 +65,18 @@ func (r *RowRepair) Apart(stored *state.Tombstone) (a ApartRepair, err error) {
 		a.Version = storedVersion.NextRepair()
 	}
 
-	putsTombstone := r.Next.Tombstone && (expectsApart || !refusesRow)
 	switch {
-	case putsTombstone:
-		a.Tombstone = r.Next.TombstoneAt(a.Version)
-	case r.Next.Tombstone:
-		a.Tombstone = stored // it is newer
+	case !r.Next.Tombstone: // the row is newer than any tombstone
+		a.Tombstone = nil
+	case refusesRow && !expectsApart: // only the row is removed: the stored tombstone is newer
+		a.Tombstone = stored
 	default:
-		a.Tombstone = nil // the row is newer
+		a.Tombstone = r.Next.TombstoneAt(a.Version)
 	}
 	return a, nil
 }
 
-// Matches reports whether r and s are equal. It does not compare owners, expiry and revisions.
+// Matches reports whether r and s have the same content and version. Owners, expiry and revisions may differ.
 func (r *StoredRow) Matches(s *StoredRow) bool {
 	return r.Exists == s.Exists && r.Tombstone == s.Tombstone && r.Version == s.Version && r.Item.Equal(s.Item)
 }

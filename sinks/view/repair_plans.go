@@ -13,16 +13,16 @@ import (
 // Repair returns the writes that correct the guard of the op's item, its claim and its row. They have the version of
 // the op's claim, which must be newer than the guard g.
 //
-// strayRow is a row that has the item's attributes although g names another row; "" if there is none. The writes remove
-// the item's claim on strayRow. rows must have the claims on the row of g, on the row that the item requests, and on
+// strayRow is a row that still has the item's claim, although neither g nor the op names it; "" if there is none. The
+// writes remove the claim. rows must have the claims on the row of g, on the row that the item requests, and on
 // strayRow. Repair changes rows to the state after the writes.
 func (o *ClaimOp) Repair(
 	g state.Guard, rows map[state.Row]*RowClaims, strayRow state.Row, rule Collision,
 ) []state.ItemWrite {
 	repaired := *o
 	source := repaired.Claim.Source
-	// Take the time of the stored claim. An item of the source table has no time. And KeepLast compares the times of
-	// claims: with new times only for the items that differ, a row would get a wrong owner.
+	// Keep the time of the stored claim. An item of the table has none, and KeepLast gives the row to the latest time. New
+	// times for repaired items only would decide that wrongly.
 	if claims := rows[repaired.Row]; claims != nil {
 		for _, c := range append([]state.Claim{claims.Owner}, claims.Waiting...) {
 			if c.Source == source {
@@ -37,7 +37,7 @@ func (o *ClaimOp) Repair(
 	if !isStray {
 		return []state.ItemWrite{write}
 	}
-	guard := write.Guard // the removal follows the write, and leaves the guard as it is
+	guard := write.Guard // the first write sets this guard, so the removal expects it, and leaves it
 	removal := state.ItemWrite{Source: source, Expected: guard.Version, ExpectedVoid: guard.Void, Guard: guard,
 		Rows: []state.RowClaimsWrite{repaired.leaveRow(rows[strayRow], rule)}}
 	return []state.ItemWrite{write, removal}

@@ -136,7 +136,7 @@ func (o *options) checkFlags() error {
 		return cli.Usagef("--repair needs one of --export, --start-export and --audit: what the sinks are compared with")
 	case o.input.NamesStream() && len(o.records) == 0:
 		return cli.Usagef("--stream-arn goes with saved records: with a table, the stream is the table's")
-	case o.isSaved() && len(o.sinks) > 0:
+	case o.comparesSaved() && len(o.sinks) > 0:
 		return cli.Usagef("--sink does not go with saved records: the other sinks show whether these are enough")
 	case readsFullExport && len(o.keys) == 0:
 		return cli.Usagef("name the key attributes of the table with --keys PK,SK: an export does not name them")
@@ -158,8 +158,8 @@ func (o *options) checkFlags() error {
 	return o.function.Check()
 }
 
-// isSaved reports whether the sinks are compared with saved records or a full export, and not with the table.
-func (o *options) isSaved() bool {
+// comparesSaved reports whether the sinks are compared with saved records or a full export, and not with the table.
+func (o *options) comparesSaved() bool {
 	return o.Local != "" && o.audit && len(o.records)+len(o.exports) > 0
 }
 

@@ -22,8 +22,8 @@ func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error)
 		return nil, nil
 	}
 	openGaps := selectOpenGaps(noted.gaps, c.shards)
-	if c.isSaved() {
-		openGaps = nil // saved records do not have the lost ones
+	if c.comparesSaved() {
+		openGaps = nil // the records of a gap were lost before they were saved
 	}
 	leftOut, err := c.selectLeftOut(noted.leftOut, openGaps)
 	if err != nil {
@@ -39,8 +39,8 @@ func (c *command) repairNoted(ctx context.Context, noted notes) (*Result, error)
 	return &result, cli.Interrupted(ctx, err)
 }
 
-// checkLost returns an error if the output of a sink and the state do not belong together. A lost state has no notes of
-// what its sinks miss.
+// checkLost returns an error if the output of a sink and the state do not belong together. It is called if nothing is
+// noted: the notes may have been lost with the state.
 func (c *command) checkLost(ctx context.Context) error {
 	store, err := c.stores.State(ctx, c.cfg)
 	if err != nil || store == nil {
@@ -114,7 +114,7 @@ func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result,
 	defer func() { err = errors.Join(err, job.Close()) }()
 
 	exports := c.exports
-	if c.isSaved() {
+	if c.comparesSaved() {
 		exports = nil // the job has the full export
 	}
 	if c.startExport {
@@ -122,7 +122,7 @@ func (c *command) repairSelected(ctx context.Context, selected notes) (_ Result,
 			return Result{}, err
 		}
 		if len(selected.gaps) == 0 {
-			return Result{}, nil
+			return Result{}, nil // without --audit no left-out sink is selected
 		}
 	}
 	return Repair(ctx, Job{
@@ -147,7 +147,7 @@ func (c *command) requestExports(
 func (c *command) newAuditJob(ctx context.Context) (*auditor.Job, error) {
 	locksLeaseFile := c.leaseFile != "" && !c.dryRun // so that no consumer can run
 	fullExport := ""
-	if c.isSaved() && len(c.exports) > 0 {
+	if c.comparesSaved() && len(c.exports) > 0 {
 		fullExport = c.exports[0]
 	}
 	return auditor.NewJob(ctx, auditor.JobOptions{
@@ -159,7 +159,8 @@ func (c *command) newAuditJob(ctx context.Context) (*auditor.Job, error) {
 	})
 }
 
-// check returns an error if a repair of the selected notes is too early.
+// check returns an error if the repair must not begin yet: it is too early, reading is stopped, a process lacks a sink,
+// dead letters wait, or the queue is not empty.
 func (c *command) check(ctx context.Context, selected notes) error {
 	maxDelay := stream.LeaseDuration(c.cfg)
 	if c.LambdaReads(c.cfg) {

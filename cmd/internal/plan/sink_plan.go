@@ -50,27 +50,27 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 // nextStep returns what to do about the change of one sink, and the command for it. Both are "" if there is nothing to
 // do. backfill is the command that fills the sink.
 func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command string) {
-	ofSink := " " + flags + " --sink " + c.Sink
+	sinkFlags := " " + flags + " --sink " + c.Sink
 	switch {
 	case c.Kind == sinks.Removed:
 		return removedTodo(c), ""
 	case c.StateLost:
 		return "a start is refused until this is settled", "tablewake adopt " + flags
 	case c.Problem != "":
-		return "a start is refused until this is settled", "tablewake adopt" + ofSink
+		return "a start is refused until this is settled", "tablewake adopt" + sinkFlags
 	case c.Kind == sinks.Changed && c.WaitsForBackfill:
 		return "it holds nothing: at its next start it takes the settings, and waits, and writes nothing until a backfill fills it; stop the processes with the former settings first", backfill
 	case c.TakesSettings:
 		return "it holds nothing, and takes the settings at its next start: redrive its dead letters then",
-			"tablewake redrive" + ofSink
+			"tablewake redrive" + sinkFlags
 	case c.Kind == sinks.Changed && !c.CanAdopt:
 		return "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills", ""
 	case c.Kind == sinks.Changed && !c.FilledByDefault:
-		return "a start is refused: take the settings back; or accept it, and what was written stays as it is", "tablewake adopt" + ofSink
+		return "a start is refused: take the settings back; or accept it, and what was written stays as it is", "tablewake adopt" + sinkFlags
 	case c.Kind == sinks.Changed:
 		return "a start is refused: take the settings back; or give the sink another name and a place of its own, which a backfill fills; or accept it, and what was written stays as it is until a repair fixes it: `" +
 				target.AuditRepairCommand(flags) + "`",
-			"tablewake adopt" + ofSink
+			"tablewake adopt" + sinkFlags
 	case c.Kind == sinks.Added && c.WaitsForBackfill:
 		return "it waits from its first start on, and writes nothing until a backfill fills it", backfill
 	case c.Kind == sinks.Added && c.FilledByDefault:
@@ -92,18 +92,18 @@ func nextStep(c sinks.OutputChange, flags, backfill string) (todo, command strin
 	return "", ""
 }
 
-// missesChanges is the warning about the output of a removed sink.
-const missesChanges = "If you put the sink back, it misses the changes of the time between: `tablewake gaps --repair --audit` repairs it"
+// putBackMisses is the warning about the output of a removed sink.
+const putBackMisses = "If you put the sink back, it misses the changes of the time between: `tablewake gaps --repair --audit` repairs it"
 
-// stillWaits is what missesChanges is for a sink that waits for a backfill.
-const stillWaits = "If you put the sink back, it waits for a backfill"
+// putBackWaits is what putBackMisses is for a sink that waits for a backfill.
+const putBackWaits = "If you put the sink back, it waits for a backfill"
 
 // removedTodo says where the output of a removed sink is left and how to delete it.
 func removedTodo(c sinks.OutputChange) string {
 	kind, name, _ := strings.Cut(c.Target, " ")
-	ifPutBack := missesChanges
+	ifPutBack := putBackMisses
 	if c.Birth.Stage == state.Waiting {
-		ifPutBack = stillWaits
+		ifPutBack = putBackWaits
 	}
 	switch kind {
 	case "table":
@@ -122,8 +122,8 @@ func removedTodo(c sinks.OutputChange) string {
 // write prints the plan of the sink for people.
 func (p *sinkPlan) write(w io.Writer) {
 	sign := map[string]string{"unchanged": "=", "new": "+", "changed": "~", "removed": "-"}[p.Change]
-	if p.Change == "unchanged" && p.Todo != "" {
-		sign = "+" // the output is not filled yet
+	if p.Change == "unchanged" && p.Stage != "" && p.Stage != "live" {
+		sign = "+" // a backfill has not filled it yet
 	}
 	fmt.Fprintf(w, "%s %s (%s)", sign, p.Sink, strings.TrimSpace(p.Target))
 	if p.Stage != "" && p.Stage != "live" {
