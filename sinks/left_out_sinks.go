@@ -128,7 +128,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		return nil
 	}
 	for _, b := range a.births.stored {
-		if hasOutput(a.cfg, b) || !needsEveryChange(b) {
+		if hasOutput(a.cfg, b) || a.births.hasMoved(b) || !needsEveryChange(b) {
 			continue
 		}
 		if err := noteMissed(ctx, a.births.births, b); err != nil {
@@ -140,6 +140,16 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hasMoved reports whether adopt has moved an output: there is a birth with the same ID and another target.
+func (r *birthRecords) hasMoved(b state.Birth) bool {
+	for _, other := range r.stored {
+		if other.ID == b.ID && other.Target != b.Target {
+			return true
+		}
+	}
+	return false
 }
 
 // missingSinkWarning returns the warning that the file lacks the sink of a birth.

@@ -252,8 +252,8 @@ func quoteID(id string) string {
 	return "'" + id + "'"
 }
 
-// checkForStart returns a [state.LostError] if an output and the state do not belong together. If another process has
-// recorded the birth of a new output meanwhile, checkForStart sets f.birth to it.
+// checkForStart returns a [state.LostError] if an output and the state do not belong together. If that is only because
+// another process has recorded the birth of a new output meanwhile, checkForStart sets f.birth to it.
 func (r *birthRecords) checkForStart(ctx context.Context, f *foundOutput) error {
 	err := r.check(ctx, f)
 	if err != nil && !f.hasBirth {

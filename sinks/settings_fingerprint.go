@@ -196,11 +196,30 @@ func (a *assembly) recordNewBirths(ctx context.Context) (err error) {
 	for i := range a.opened {
 		o := &a.opened[i]
 		if a.births != nil && !o.hasBirth {
-			if o.birth, err = a.births.births.RecordBirth(ctx, o.birth); err != nil {
+			if err := a.recordNewBirth(ctx, o); err != nil {
 				return a.atLine(o.spec.Line, "sinks."+o.spec.Name, err)
 			}
 		}
 		o.newFingerprint.Birth = o.birth.ID
+	}
+	return nil
+}
+
+// recordNewBirth records the birth of a new output. If another process was first, o gets its birth. Then that process
+// must have the same settings.
+func (a *assembly) recordNewBirth(ctx context.Context, o *openOutput) error {
+	recorded, err := a.births.births.RecordBirth(ctx, o.birth)
+	isOurs := recorded.ID == o.birth.ID
+	o.birth = recorded
+	if err != nil || isOurs {
+		return err
+	}
+	o.storedFingerprint, o.hasFingerprint, err = o.fingerprints.Fingerprint(ctx, a.cfg.Name, o.sink)
+	if err != nil || !o.hasFingerprint {
+		return err
+	}
+	if changed := compareSettings(o.storedFingerprint, o.newFingerprint); changed != nil {
+		return changed
 	}
 	return nil
 }

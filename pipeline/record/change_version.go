@@ -141,7 +141,7 @@ func ParseVersion(s string) (Version, error) {
 		split, want = kinesisEpochWidth, kinesisEpochWidth+kinesisSequenceWidth
 	}
 	if len(digits) != want || !allDigits(digits) {
-		return Version{}, errors.New("a version is 50 digits, or k and 76 digits")
+		return Version{}, errors.New("a version is 50 digits, or k and 76 digits; that of a repair has r and 9 digits more")
 	}
 	epoch, err := strconv.ParseUint(digits[:split], 10, 64)
 	if err != nil {

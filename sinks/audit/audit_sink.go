@@ -138,7 +138,7 @@ type Result string
 const (
 	Repaired         Result = "repaired" // the place is written; with Options.DryRun it would be written
 	AlreadyEqual     Result = "equal"    // the place does not differ any more
-	ChangedMeanwhile Result = "moved"    // the stored entry has another version than the finding
+	ChangedMeanwhile Result = "moved"    // the stored entry was changed since it was found
 	Refused          Result = "refused"  // the place cannot be repaired; Reason has the reason
 )
 

@@ -8,7 +8,8 @@
 // An audit joins the required and the stored entries by place. It compares each differing place again until the item
 // and the place have stopped changing. [Sink].Compare does this: it reads the entries of one item with their versions,
 // and returns the differences. [Sink].Repair writes the required entry if the stored entry is still as it was read. The
-// version of a repaired entry comes between the item's last change and its next one.
+// version of a repaired entry comes between the item's last change and its next one, or is that of the item's last
+// saved record.
 //
 // Read audit_sink.go, sink_entry.go and item_state.go first. item_state.go has the rule for a sink that may be ahead of
 // an item. audited_sinks.go opens the sinks, and item_planner.go plans an item. entry_digest.go and group_digest.go

@@ -85,7 +85,8 @@ func (k *ItemState) isFoundOrRepaired(found, present record.Version) bool {
 // record that names a wrong stream may have too high an epoch, and a repair with it would refuse all later changes.
 func (k *ItemState) isRecordAfter(stored record.Version) bool {
 	version := k.Change.Version
-	return k.Evidence == LastRecord && version.Epoch() == stored.Epoch() && version.Compare(stored) > 0
+	isSameStream := version.Epoch() == stored.Epoch() || version.Kinesis() && stored.Kinesis() // there, each has an epoch
+	return k.Evidence == LastRecord && isSameStream && version.Compare(stored) > 0
 }
 
 // change returns the item as a change; nil if the item is unknown.

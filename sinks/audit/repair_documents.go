@@ -29,6 +29,9 @@ func (s *documentSink) Repair(ctx context.Context, known *ItemState, f Finding) 
 
 	version := known.repairVersion(stored.Version)
 	mutation := search.Tombstone(s.cfg.Name, s.birth, index, id, routing, version)
+	if known != nil && version == known.Change.Version {
+		mutation.Time = known.Change.Time // mode fast orders by time
+	}
 	writeText := "tombstone document " + present.PlaceText
 	if present.Expected {
 		c := known.Change

@@ -159,7 +159,7 @@ func (s *rowSink) repairClaim(
 	if err := s.keepStoredValues(known, op, stored); err != nil {
 		return refusedRepair(err)
 	}
-	op.Claim.Version = s.claimVersion(known, guard, stored)
+	op.Claim.Version = s.claimVersion(known, op, guard, stored)
 	if s.dryRun {
 		return Outcome{Result: Repaired, WriteText: writeText}, nil
 	}
@@ -173,14 +173,17 @@ func (s *rowSink) repairClaim(
 
 // claimVersion returns the version of the guard and the claim that a repair writes. It is newer than the guard and than
 // the item's stored claims and rows, so that older changes stay refused.
-func (s *rowSink) claimVersion(known *ItemState, guard state.Guard, stored claimedRows) record.Version {
+func (s *rowSink) claimVersion(
+	known *ItemState, op *view.ClaimOp, guard state.Guard, stored claimedRows,
+) record.Version {
 	newest := stored.newestVersion(known.Change.Key)
 	if guard.Version.Compare(newest) > 0 {
 		newest = guard.Version
 	}
-	// KeepLast compares the times of claims, and a repair keeps the stored time. So the version must not be that of a
-	// newer change.
-	if s.collision == view.KeepLast && !newest.IsZero() {
+	// KeepLast compares the times of claims, then their versions. A claim keeps its stored time. So it keeps its place
+	// only if its version comes right after the stored one.
+	keepsTime := op.Row != "" && claimOf(stored.claims[op.Row], op.Claim.Source) != nil
+	if s.collision == view.KeepLast && keepsTime {
 		return newest.NextRepair()
 	}
 	return known.repairVersion(newest)

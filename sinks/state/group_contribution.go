@@ -50,7 +50,8 @@ const (
 	sinceKinesis
 )
 
-// The text of a version ([record.Version.String]) has an epoch and a sequence number with these numbers of digits.
+// The text of the version of a change ([record.Version.String]) has an epoch and a sequence number with these numbers
+// of digits.
 const (
 	epochDigits           = 10
 	sequenceDigits        = 40

@@ -57,7 +57,7 @@ type ContestedRow struct {
 
 // Tombstone marks a removed row. It is stored in the state, apart from the table of rows.
 type Tombstone struct {
-	Version string    // version of the change that removed the row, as text; "" in the zero Tombstone
+	Version string    // version of the change or repair that removed the row, as text; "" in the zero Tombstone
 	Source  item.Key  // key of the item that had the row
 	Void    bool      // no row could be made of the change with Version
 	Expires time.Time // time from which on the tombstone may be deleted; zero if never

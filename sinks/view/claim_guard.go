@@ -40,6 +40,8 @@ func (c guardComparison) outcome() guardOutcome {
 		return guardNotNeeded
 	case isNewer:
 		return guardChanges
+	case order < 0 && c.storedRows && c.version == c.storedVersion.WithoutRepair():
+		return durableWithRow // the change has its row; a repair wrote it again
 	case order < 0:
 		return guardIsNewer
 	case c.replacesSameVersion: // the versions are the same from here on

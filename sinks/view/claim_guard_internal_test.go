@@ -79,6 +79,14 @@ func TestCompareWithGuard(t *testing.T) {
 			t.Errorf("void guard 5, claim 5 with the error %v: got %d, want %d", c.err, got, c.want)
 		}
 	}
+	// After a repair, the change before it has the row that the repair wrote again, or is superseded.
+	for row, want := range map[state.Row]guardOutcome{"r": durableWithRow, "": guardIsNewer} {
+		op := &ClaimOp{Row: "r", Claim: state.Claim{Source: "i", Version: versionOf(t, 5)}}
+		guard := state.Guard{Version: versionOf(t, 5).NextRepair(), Row: row}
+		if got := op.compareWithGuard(guard, false); got != want {
+			t.Errorf("a repaired guard with the row %q: got %d, want %d", row, got, want)
+		}
+	}
 	// The version of a backfilled state is 0 if no stream is named. It is still a version.
 	zero, err := record.ParseVersion(strings.Repeat("0", 50))
 	if err != nil {

@@ -24,8 +24,8 @@ import (
 //	complete, with shares   the rows of the shares     a newer change or a repair
 //	complete, no shares     none                       a newer change; it expires like a tombstone
 //	void, no shares         none: a dead letter        the same change once it can be planned, or a newer one
-//	void, with shares       the rows of the shares: a  the same change, which continues, or a newer one
-//	                        change is written in part
+//	void, with shares       the rows of the shares: a  the same change, which continues, or a newer one; or another
+//	                        change is written in part  repair, if a repair was written in part
 //
 // The races, and why each is safe:
 //

@@ -191,7 +191,7 @@ func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted bool) err
 	case accepted && o.format == cli.FormatText:
 		fmt.Fprintf(s.Out, "accepted: %s\n", adoptedNames(all))
 	case refused:
-		return errors.New("nothing was accepted: fix what cannot be accepted first, or leave it out with --sink")
+		return errors.New("nothing was accepted: fix what cannot be accepted first, or leave it out: name the other sinks with --sink, unless the whole state was lost")
 	case len(all) > 0 && !accepted:
 		return errors.New("nothing was accepted: --yes accepts it")
 	}

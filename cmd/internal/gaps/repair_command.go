@@ -46,13 +46,14 @@ func (c *command) checkLost(ctx context.Context) error {
 	if err != nil || store == nil {
 		return err
 	}
-	changes, err := sinks.CompareOutputs(ctx, c.cfg, c.stores)
+	changes, err := sinks.CompareOutputs(ctx, c.cfg, c.stores, c.sinks...)
 	if err != nil {
 		return err
 	}
 	for _, change := range changes {
 		if change.Problem != "" {
-			return errs.Errorf("the sink %s would not start: %s", redact.Safe(change.Sink), redact.Safe(change.Problem))
+			return errs.Errorf("the sink %s would not start: %s; `tablewake plan %s` says what to do", redact.Safe(change.Sink),
+				redact.Safe(change.Problem), redact.Safe(c.CommandLine(c.cfg)))
 		}
 	}
 	return nil

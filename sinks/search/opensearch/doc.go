@@ -5,10 +5,10 @@
 // bulk_write.go the order of calls is sendAll, resolve, send, perform, setResult. ensureIndex (ensure_index.go) creates
 // an index before its first document. Read store.go, bulk_write.go and ensure_index.go first.
 //
-// Every document has the version of the change that wrote it. A delete leaves a tombstone document with its version.
-// Readers do not see tombstones, because they read through an alias with a filter. So a late write never brings back a
-// deleted or replaced document, whichever consumer sends it. This also holds after the server forgot a deleted version
-// (index.gc_deletes) and after a restart of the server.
+// Every document has the version of the change or repair that wrote it. A delete leaves a tombstone document with its
+// version. Readers do not see tombstones, because they read through an alias with a filter. So a late write never
+// brings back a deleted or replaced document, whichever consumer sends it. This also holds after the server forgot a
+// deleted version (index.gc_deletes) and after a restart of the server.
 //
 // The server decides which of two writes is newer, in one step with the write. There are two modes:
 //

@@ -18,10 +18,11 @@ var _ search.Repairer = (*Store)(nil)
 //
 //   - In mode exact the document must still have the sequence number that was read. A sequence number identifies one
 //     write. So if several writers are at work, one is first, and the repairs of all others are lost.
-//   - In mode fast the document keeps its external version, the second of its change. OpenSearch does not allow a
-//     condition on the sequence number together with an external version. The repair does not replace a write of a
-//     later second. It does replace a write of the same second that arrives between the read and the write. The mode
-//     promises no order within one second.
+//   - In mode fast the document keeps its external version, the second of its change, or gets that of a newer saved
+//     record. OpenSearch does not allow a condition on the sequence number together with an external version. The repair
+//     does not replace a write of a later second. It does replace a write of the same second that arrives between the
+//     read and the write, and a redelivery of a change of that second replaces the repaired document. The mode promises
+//     no order within one second.
 func (s *Store) RepairDocuments(ctx context.Context, repairs []search.DocumentRepair) ([]search.Result, error) {
 	b := &bulk{store: s, mutations: make([]search.Mutation, len(repairs)), results: make([]search.Result, len(repairs))}
 	positions := make([]int, len(repairs))
@@ -126,7 +127,7 @@ func (b *bulk) readStates(ctx context.Context, positions []int) ([]documentState
 func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, current *documentState) []byte {
 	if current.Found {
 		dst = appendTarget(append(dst, `{"index":{`...), index, m)
-		dst = b.appendCondition(dst, current)
+		dst = b.appendCondition(dst, m, current)
 	} else {
 		dst = appendTarget(append(dst, `{"create":{`...), index, m)
 	}
@@ -135,10 +136,10 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, curren
 }
 
 // appendCondition appends the members of a line that require the stored document to be as it was read.
-func (b *bulk) appendCondition(dst []byte, current *documentState) []byte {
+func (b *bulk) appendCondition(dst []byte, m *search.Mutation, current *documentState) []byte {
 	if b.store.mode == Fast {
 		dst = append(dst, `,"version_type":"external_gte","version":`...)
-		return strconv.AppendInt(dst, current.Version, 10)
+		return strconv.AppendInt(dst, max(current.Version, externalVersion(m)), 10)
 	}
 	dst = append(dst, `,"if_seq_no":`...)
 	dst = strconv.AppendInt(dst, current.Seq, 10)

@@ -13,10 +13,10 @@ import (
 )
 
 // script makes the writes of mode exact on the server. The new document replaces the stored document if its version is
-// newer and the births (the ids of the outputs) are the same. Versions have a fixed width, so they compare as texts. If
-// the versions are equal, the same change wrote the stored document, and the stored document stays. There is one
-// exception: a new document that is not void replaces a stored void tombstone. A stored document without a version was
-// not written by tablewake, and is replaced.
+// newer and the births (the ids of the outputs) are the same. Texts of versions sort as the versions do
+// (record.Version.String). If the versions are equal, the same change wrote the stored document, and the stored
+// document stays. There is one exception: a new document that is not void replaces a stored void tombstone. A stored
+// document without a version was not written by tablewake, and is replaced.
 const script = `def own = ctx._source._tw;
 def there = own instanceof Map ? own.version : null;
 def order = there instanceof String ? there.compareTo(params.doc._tw.version) : -1;
