@@ -90,16 +90,16 @@ func Announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.W
 // AccountID returns the account of sdk's credentials. If STS does not answer, it returns a text that begins with
 // "unknown". It returns no error, because the stores may be usable without the right to call STS.
 func AccountID(ctx context.Context, sdk awssdk.Config) string {
-	id, err := Caller(ctx, sdk)
+	id, err := Caller(ctx, sdk, 5*time.Second)
 	if err != nil {
 		return "unknown (sts:GetCallerIdentity does not answer)"
 	}
 	return awssdk.ToString(id.Account)
 }
 
-// Caller asks STS for the identity that sdk's credentials belong to. It waits five seconds at most.
-func Caller(ctx context.Context, sdk awssdk.Config) (*sts.GetCallerIdentityOutput, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+// Caller asks STS for the identity that sdk's credentials belong to. It waits maxWait at most.
+func Caller(ctx context.Context, sdk awssdk.Config, maxWait time.Duration) (*sts.GetCallerIdentityOutput, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
 	client := sts.NewFromConfig(sdk, func(o *sts.Options) { o.RetryMaxAttempts = 1 })
 	return client.GetCallerIdentity(ctx, nil)

@@ -77,6 +77,9 @@ type account struct {
 // checkTime limits the time of one check.
 const checkTime = time.Minute
 
+// maxCallerWait limits the time in which STS answers. Where STS cannot be reached, the rights are not checked.
+const maxCallerWait = 20 * time.Second
+
 // checkAccount checks whether the resources that the configuration names are in the account, and whether the caller has
 // the necessary rights. It returns the report and all problems. The error means that it could not check.
 func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*liveReport, config.Problems, error) {
@@ -84,7 +87,7 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	if err != nil {
 		return nil, nil, err
 	}
-	caller, callerErr := target.Caller(ctx, a.sdk)
+	caller, callerErr := target.Caller(ctx, a.sdk, maxCallerWait)
 	if callerErr == nil {
 		a.Account, a.Caller = awssdk.ToString(caller.Account), awssdk.ToString(caller.Arn)
 	}
