@@ -128,7 +128,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		return nil
 	}
 	for _, b := range a.births.stored {
-		if hasOutput(a.cfg, b) || a.births.hasMoved(b) || !needsEveryChange(b) {
+		if a.births.isInFile(a.cfg, b.ID) || !needsEveryChange(b) {
 			continue
 		}
 		if err := noteMissed(ctx, a.births.births, b); err != nil {
@@ -142,10 +142,11 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 	return nil
 }
 
-// hasMoved reports whether adopt has moved an output: there is a birth with the same ID and another target.
-func (r *birthRecords) hasMoved(b state.Birth) bool {
-	for _, other := range r.stored {
-		if other.ID == b.ID && other.Target != b.Target {
+// isInFile reports whether a sink of cfg writes to the output of a birth. If adopt has moved the output, it has a birth
+// of this ID for each of its targets.
+func (r *birthRecords) isInFile(cfg *config.Config, birthID string) bool {
+	for _, b := range r.stored {
+		if b.ID == birthID && hasOutput(cfg, b) {
 			return true
 		}
 	}
