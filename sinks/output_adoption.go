@@ -183,8 +183,7 @@ func (r *birthRecords) adoptSettings(
 		a.Accepting = "rows and documents stay as they are until their items change, or `tablewake gaps --repair --audit` fixes them. If the new settings only fix what failed, redrive the dead letters: the sink then holds what a clean pass leaves. " +
 			"If they move what did not fail, fill another sink instead: an item may stay at its former place, too"
 	}
-	isLatest := s.View != nil && s.View.Collision == "last" && !s.View.RowsGuardThemselves()
-	if a.Accepting != "" && isLatest {
+	if a.Accepting != "" && s.View != nil && latestOwnsRow(s.View) {
 		a.Accepting += ". With on_collision: last, only saved records show when an item claimed its row, so a repair by the table makes no missing claims: they come with the next change of their item"
 	}
 	if f.out != nil {

@@ -191,6 +191,9 @@ func (r *birthRecords) formerSinksAt(cfg *config.Config, target string) (names [
 	return names
 }
 
+// latestOwnsRow reports whether several items may claim a row of a view, and the one that changed last owns it.
+func latestOwnsRow(v *config.View) bool { return v.Collision == "last" && !v.RowsGuardThemselves() }
+
 // underivableParts describes the parts of a sink's output that do not depend on the table's items alone.
 func underivableParts(s config.Sink) []string {
 	var found []string
@@ -198,7 +201,7 @@ func underivableParts(s config.Sink) []string {
 	case s.View != nil:
 		found = appendUnstable(found, "key attribute", s.View.Key)
 		found = appendUnstable(found, "attribute", s.View.Attributes)
-		if s.View.Collision == "last" && !s.View.RowsGuardThemselves() {
+		if latestOwnsRow(s.View) {
 			found = append(found,
 				"on_collision: last: who changed last is not in the table, so that a row that several items claim may have another owner than the stream would give it")
 		}

@@ -192,7 +192,7 @@ func (a *assembly) checkOutput(ctx context.Context, s config.Sink, store any) (e
 }
 
 // recordNewBirths records the births of new outputs. It puts the birth of every output into its new fingerprint.
-func (a *assembly) recordNewBirths(ctx context.Context) (err error) {
+func (a *assembly) recordNewBirths(ctx context.Context) error {
 	for i := range a.opened {
 		o := &a.opened[i]
 		if a.births != nil && !o.hasBirth {

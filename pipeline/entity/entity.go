@@ -144,7 +144,7 @@ func (e *Entity) Match(m item.Image) (bool, error) {
 		if !predecessor.MatchKey(m) {
 			continue
 		}
-		if isMet, err := predecessor.meetsCondition(m); isMet || err != nil { // m is of the predecessor
+		if isMet, err := predecessor.meetsCondition(m); isMet || err != nil { // then m is an item of the predecessor
 			return false, err
 		}
 	}

@@ -19,10 +19,10 @@ import (
 // Repair writes the contribution of an item, and changes the item's groups by the difference. It fails if a group holds
 // less than the stored contribution. RepairGroups corrects such groups, so the caller calls it first.
 func (s *groupSink) Repair(ctx context.Context, known *ItemState, f Finding) (Outcome, error) {
-	c := known.change()
 	if known == nil {
 		return Outcome{Result: Refused, Reason: "the item is unknown"}, nil
 	}
+	c := &known.Change
 	if f.Kind == Group {
 		return Outcome{Result: Refused, Reason: "a group is repaired with the sum of all contributions"}, nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// compareAgain compares the place of f again, and returns the present finding. s is the sink of which b is the base. If
+// compareAgain compares the place of f again, and returns the present finding. b is the base of the sink s. If
 // the place needs no repair, the outcome has a Result: the place is equal now, was changed since f was found, or cannot
 // be repaired. Otherwise the Result is "".
 func (b *base) compareAgain(ctx context.Context, s Sink, known *ItemState, f *Finding) (Finding, Outcome, error) {

@@ -266,8 +266,8 @@ func (f *Finding) hasItemVersion() bool {
 	return f.Kind != Owner && f.Kind != Group && !f.hasOtherVersion
 }
 
-// markStale changes a Wrong finding to Stale if newest, the newest known version of the item, is of a later change than
-// the finding. Then the sink missed a change, which explains the difference.
+// markStale changes a Wrong finding to Stale if the stored entry is older than newest, the newest known version of the
+// item. Then the sink missed a change, which explains the difference. A repair is no change.
 func (f *Finding) markStale(newest record.Version) {
 	isExplained := f.Reason != ""
 	missedChange := f.Version.WithoutRepair().Compare(newest.WithoutRepair()) < 0

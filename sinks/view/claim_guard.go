@@ -15,7 +15,7 @@ import (
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return guardComparison{
 		version: o.Claim.Version, idle: idle,
-		storedVersion: g.Version, storedRows: g.Row != "", isStoredVoid: g.Void,
+		storedVersion: g.Version, hasStoredRows: g.Row != "", isStoredVoid: g.Void,
 		replacesSameVersion: g.Void && o.changeErr == nil,
 	}.outcome()
 }
@@ -26,7 +26,7 @@ type guardComparison struct {
 	idle    bool           // the pending changes of the item request no rows, and their old images requested none
 
 	storedVersion       record.Version // zero if nothing is stored
-	storedRows          bool           // the stored guard or contribution has rows
+	hasStoredRows       bool           // the stored guard or contribution has rows
 	isStoredVoid        bool           // the stored guard or contribution is void
 	replacesSameVersion bool           // the change also replaces a guard or contribution of its own version
 }
@@ -36,17 +36,17 @@ func (c guardComparison) outcome() guardOutcome {
 	order := c.version.Compare(c.storedVersion)
 	isNewer := c.storedVersion.IsZero() || order > 0
 	switch {
-	case isNewer && c.idle && !c.storedRows && !c.isStoredVoid:
+	case isNewer && c.idle && !c.hasStoredRows && !c.isStoredVoid:
 		return guardNotNeeded
 	case isNewer:
 		return guardChanges
-	case order < 0 && c.storedRows && c.version == c.storedVersion.WithoutRepair():
+	case order < 0 && c.hasStoredRows && c.version == c.storedVersion.WithoutRepair():
 		return durableWithRow // the change has its row; a repair wrote it again
 	case order < 0:
 		return guardIsNewer
 	case c.replacesSameVersion: // the versions are the same from here on
 		return guardChanges
-	case c.storedRows:
+	case c.hasStoredRows:
 		return durableWithRow
 	default:
 		return durableWithoutRow

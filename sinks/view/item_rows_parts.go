@@ -18,11 +18,11 @@ func (o *ElementRowOp) rowShare() state.Share {
 // compareWithContribution decides the effect of the op. It compares the op with the stored contribution of its item.
 // idle means that the pending changes of the item in this Write have no rows, and that their old images had none.
 func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bool) guardOutcome {
-	storedRows := len(stored.Shares) > 0
-	writtenInPart := stored.Void && storedRows // the same version continues the write
+	hasStoredRows := len(stored.Shares) > 0
+	writtenInPart := stored.Void && hasStoredRows // the same version continues the write
 	return guardComparison{
 		version: o.Version, idle: idle,
-		storedVersion: stored.Version, storedRows: storedRows, isStoredVoid: stored.Void,
+		storedVersion: stored.Version, hasStoredRows: hasStoredRows, isStoredVoid: stored.Void,
 		replacesSameVersion: writtenInPart || stored.Void && o.changeErr == nil,
 	}.outcome()
 }

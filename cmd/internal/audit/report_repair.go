@@ -105,7 +105,7 @@ func (j *job) repairFindings(
 }
 
 // checkReport returns a usage error if a report is not about the pipeline, the table and the records of this command.
-// header is of the report, and current is what the header of a new report would be.
+// header is that of the report, and current is that of a report that would begin now.
 func (j *job) checkReport(report string, header *run.Header, current run.Header) error {
 	switch {
 	case header.Pipeline != j.cfg.Name:

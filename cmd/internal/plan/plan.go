@@ -161,7 +161,8 @@ func (r *report) write(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "%s something to do\n", cli.CountWithVerb(r.Todo, "sink", "has", "have"))
-	if isRefused := func(p sinkPlan) bool { return p.isRefused }; r.Todo > 1 && slices.ContainsFunc(r.Sinks, isRefused) {
+	refusesStart := slices.ContainsFunc(r.Sinks, func(p sinkPlan) bool { return p.isRefused })
+	if r.Todo > 1 && refusesStart {
 		fmt.Fprintln(w, "begin with the sinks for which a start is refused: until then the other commands are refused, too")
 	}
 }

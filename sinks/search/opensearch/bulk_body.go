@@ -106,7 +106,8 @@ func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte
 	return append(dst, "}}}\n"...)
 }
 
-// appendFast appends the lines that write a mutation unless the stored document is of a change in a later second.
+// appendFast appends the lines that write a mutation. The server refuses them if a change of a later second wrote the
+// stored document.
 func (s *Store) appendFast(dst []byte, index string, m *search.Mutation) []byte {
 	dst = append(dst, `{"index":{`...)
 	dst = appendTarget(dst, index, m)
